@@ -69,6 +69,5 @@ def __dir__() -> list[str]:
 
 def _extra_names() -> dict[str, str]:
     registry = import_module("bgfmt.tables.registry")
-    return {
-        name: point.value for name, point in registry.entry_points("bgfmt.names").items() if "." not in name
-    }
+    points = registry.entry_points("bgfmt.names").items()
+    return {name: point.value for name, point in points if "." not in name and point.is_installed()}

@@ -45,5 +45,5 @@ def __dir__() -> list[str]:
 
 
 def _extra_names() -> dict[str, EntryPoint]:
-    points = entry_points("bgfmt.names").items()
-    return {name.removeprefix(PREFIX): point for name, point in points if name.startswith(PREFIX)}
+    points = {name: point for name, point in entry_points("bgfmt.names").items() if name.startswith(PREFIX)}
+    return {name.removeprefix(PREFIX): point for name, point in points.items() if point.is_installed()}

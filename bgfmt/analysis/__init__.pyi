@@ -1,5 +1,7 @@
 """The names of `bgfmt.analysis` for type checkers."""
 
+from typing import Any
+
 from bgfmt.analysis.advisor import Advisor as Advisor
 from bgfmt.analysis.advisor import equities as equities
 from bgfmt.analysis.advisor import exact_equities as exact_equities
@@ -28,6 +30,6 @@ from bgfmt.analysis.races import race_many as race_many
 from bgfmt.analysis.races import twosided_from_onesided as twosided_from_onesided
 from bgfmt.analysis.races import twosided_many as twosided_many
 from bgfmt.analysis.races import win_chances as win_chances
-from bgfmt.extras.races.chains import estimate_many as estimate_many
-from bgfmt.extras.races.rollouts import PlayOuts as PlayOuts
-from bgfmt.extras.races.rollouts import play_out as play_out
+
+# names of extras, by the entry points `bgfmt.names`
+def __getattr__(name: str) -> Any: ...

@@ -468,12 +468,15 @@ class Sources:
         return self.results.get_or_solve((position, terms, limit), solve)
 
     def may_estimate(self, position: Position) -> bool:
-        """Return whether a race may be estimated: an estimator is installed, and everything may be calculated or a
-        table covers both sides."""
-        if self.results.estimator is None:
+        """Return whether a race may be estimated.
+
+        An estimator must be installed, and either all calculation is allowed or a table covers both sides.
+        """
+        if position.contact:
             return False
         beside = self.calculate == "all" or choose.distributions_for(self.tables, position.us, position.them)
-        return bool(beside or choose.two_sided_for(self.tables, position)) and not position.contact
+        allowed = bool(beside or choose.two_sided_for(self.tables, position))
+        return allowed and self.results.estimator is not None
 
     @property
     def _estimator(self) -> RaceEstimator:

@@ -47,8 +47,8 @@ class Commands(click.Group):
                     formatter.write_dl(rows)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        door = entry_points(GROUP).get(cmd_name)
-        return _load_command(door) if door is not None and door.is_installed() else None
+        point = entry_points(GROUP).get(cmd_name)
+        return _load_command(point) if point is not None and point.is_installed() else None
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -141,7 +141,7 @@ def _format_options(words: Sequence[str]) -> dict[str, Any]:
         key = name.strip().replace("-", "_")
         if (
             key in signature(bgfmt.convert).parameters
-        ):  # or it would pass for an argument of `bgfmt.convert` itself
+        ):  # else it would be an argument of `bgfmt.convert` itself
             raise click.UsageError(f"-O {item}: {key!r} is no option of a format")
         chosen[key] = _value(value.strip()) if equals else True
     return chosen
@@ -166,7 +166,7 @@ def _pairs(files: Sequence[str], output: str | None, to: str | None) -> list[tup
 
 
 def _file_name(source: str, to: str | None) -> str:
-    """Return a source's name with the suffix of the format, unless that has this suffix, too."""
+    """Return a source's name with the suffix of the format `to`, unchanged if it has one of its suffixes."""
     name = Path(source).name
     form = None if to is None else bgfmt.formats.get(to)
     if form is None or not form.suffixes or name.lower().endswith(form.suffixes):
@@ -185,8 +185,6 @@ def _written_to(destination: str, to: str | None) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="bgfmt-") as folder:
         path = os.path.join(folder, "output")
         yield path
-        if os.path.isdir(path):
-            raise click.UsageError(f"{to} writes a folder, not one file for standard output")
         if os.path.exists(path):
             with open(path, "rb") as file:
                 shutil.copyfileobj(file, sys.stdout.buffer)

@@ -84,9 +84,9 @@ class Solvers(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)
-        door = entry_points(COMMANDS).get(cmd_name)
-        if command is None and door is not None and door.is_installed():
-            command = door.load()
+        point = entry_points(COMMANDS).get(cmd_name)
+        if command is None and point is not None and point.is_installed():
+            command = point.load()
         if command is not None or cmd_name not in self.list_commands(ctx):
             return command
         try:
@@ -111,7 +111,7 @@ through_a_store = options.combine(
         "--store", metavar="PATH", help="Keep what is finished in a folder of chunks, itself a database."
     ),
     click.option(
-        "--device", type=click.Choice(sorted(entry_points("bgfmt.devices"))),
+        "--device", type=click.Choice(sorted(installed_names("bgfmt.devices"))),
         help="Solve it on a GPU (the extra cuda).",
     ),
     memory_option("Memory a worker may take, such as 2G (with a store)."),

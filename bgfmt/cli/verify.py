@@ -121,7 +121,7 @@ def _announcer(file: str, progress: Progress) -> Callable[[float], None]:
 
     def announce(seconds: float) -> None:
         if seconds >= ANNOUNCED_SECONDS:
-            say(f"bgfmt: {file}: every entry is checked, about {clock(seconds)} minutes", err=True)
+            say(f"bgfmt: {file}: the next step takes about {clock(seconds)} minutes", err=True)
             progress.silent = False
 
     return announce

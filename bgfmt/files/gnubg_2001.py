@@ -25,13 +25,15 @@ THOUSANDTH = 2359  # 36 * 65535 / 1000, rounded: sums of 36 rolls in thousandths
 RANKED = Recipe(NAME, gammon="none", divisor=THOUSANDTH, summary="GNU Backgammon of 2001")
 
 
-def gnubg_2001_tables() -> tuple[OneSided, TwoSided]:
+def gnubg_2001_tables(
+    threads: int | None = None, progress: Progress | None = None
+) -> tuple[OneSided, TwoSided]:
     """Solve the two tables of GNU Backgammon's file of 2001.
 
     One-sided: 6 points and 15 chequers without gammons. Two-sided: 6 points and 6 chequers, cubeless.
     """
-    one: Any = one_sided(6, gammon=False, recipe=RANKED)
-    exact = two_sided(6, 6, cubeful=False, recipe="exact")
+    one: Any = one_sided(6, gammon=False, recipe=RANKED, threads=threads, progress=progress)
+    exact = two_sided(6, 6, cubeful=False, recipe="exact", threads=threads)
     stored = ((np.asarray(exact.equities) + 1) / 2 * 65535.5).astype(np.uint16)
     return one, replace(exact, equities=stored, recipe=NAME, provenance=one.provenance)
 
@@ -52,4 +54,4 @@ def gnubg_2001(
     if (points, chequers) != (6, 15):
         raise SolverError(f"gnubg's file of 2001 has 6 points and 15 chequers, not {points} and {chequers}")
     check_output(path, force=force)
-    save(list(gnubg_2001_tables()), path, format=NAME, force=force)
+    save(list(gnubg_2001_tables(threads, progress)), path, format=NAME, force=force)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from bgfmt.files.convert import choose_lossless_target
+from bgfmt.files.convert import Progress, choose_lossless_target
 from bgfmt.formats import Format, placeholder_rows
 from bgfmt.solver.layers import Array
 from bgfmt.solver.registry import Solver
@@ -14,9 +14,6 @@ from bgfmt.storage import PathLike, check_output, create
 from bgfmt.tables import Table
 
 __all__ = ["OutputFile", "Progress"]
-
-
-Progress = Callable[[int, int], None]
 
 
 class OutputFile:

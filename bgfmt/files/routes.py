@@ -1,4 +1,4 @@
-"""Where the numbers of a solve go and who computes them, and what solves tables that do not fit into memory."""
+"""Options of a solve (`Route`), and the interface of solves through a store (`Stores`)."""
 
 from __future__ import annotations
 
@@ -99,5 +99,6 @@ def stores() -> Stores:
     """Return what solves through a store; CapabilityError if nothing that does is installed."""
     found = next(iter(STORES.values()), None)
     if found is None:
-        raise CapabilityError("no installed package solves through a store")
+        why = "; ".join(STORES.broken.values()) or "none is installed"
+        raise CapabilityError(f"nothing solves through a store: {why}")
     return found

@@ -1,7 +1,6 @@
-"""How positions and states are written and drawn: functions that the modules which do it register here.
+"""Functions that read, write and draw positions, by name.
 
-`bgfmt.game.board` and `bgfmt.game.state` look up here what `Position.parse`, `Position.id` and the pictures of
-notebooks need, so that they import none of the modules that are built on them.
+`bgfmt.game` registers them when it is imported, so that `board` and `state` import no module that is built on them.
 """
 
 from __future__ import annotations

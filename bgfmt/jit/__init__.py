@@ -8,13 +8,13 @@ those that call it; called from Python it runs uncompiled.
 Without compiled code, numba is imported and its dispatcher made when a kernel is first called; without numba
 that call says what to install.
 
-Numba keeps compiled code in a folder of its own for each declared signature, beside the kernel's module or, if
-that is not writable, in the user's cache folder; NUMBA_CACHE_DIR names another. Two processes that compile at
-the same time therefore write the same code: numba numbers the files of one folder, and gives one number to two
-signatures if two processes count at once. Kernels that are only called by others are part of those and not
-cached. The folder's name changes with the sources of the kernel and of all kernels it may call, which numba
-itself does not check. If numba cannot read or write its cache, the process compiles for itself, and the folders
-of all kernels that it imported are removed.
+Numba keeps compiled code in a folder for each declared signature, and for read-only and writable arrays, beside the
+kernel's module or, where that is not writable, in the user's cache folder; NUMBA_CACHE_DIR names another. Numba
+numbers the files of a folder, and two processes that compile different types in one folder could take the same
+number; with one set of types a folder, both write the same code. Kernels that are only called by others are part of
+those and not cached. The folder's name changes with the sources of the kernel and of all kernels it may call, which
+numba itself does not check. If numba cannot read or write its cache, the process compiles for itself, and the
+folders of all kernels that it imported are removed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from typing import Any, TypeVar, cast
 
 from bgfmt.errors import require
 from bgfmt.jit import compiled
-from bgfmt.jit.compiled import Calls, form, key_of
+from bgfmt.jit.compiled import Calls, form, key_of, read_only
 
 __all__ = ["Kernel", "import_numba", "kernels", "modules", "njit", "notify_watcher", "watching"]
 
@@ -77,6 +77,7 @@ class Kernel:
         self.signatures = tuple("".join(signature.split()) for signature in signatures)
         self.name = f"{self.__module__}:{function.__qualname__}"
         self._functions: dict[Any, Callable[..., Any]] = {}  # by the types of the arguments
+        self._opened: set[Path] = set()  # folders of compiled code that this process uses
         self._file = Path(str(function.__globals__.get("__file__"))).absolute()
         _modules[str(self._file)] = function.__globals__
         kernels.append(self)
@@ -90,10 +91,8 @@ class Kernel:
                 Kernel.keeping = False
                 for kernel in kernels:
                     kernel._functions.clear()
-                    for signature in kernel.signatures:
-                        folder = kernel._folder(signature)
-                        if folder is not None:
-                            shutil.rmtree(folder, ignore_errors=True)
+                    for folder in {*kernel._opened, *map(kernel._folder, kernel.signatures)} - {None}:
+                        shutil.rmtree(str(folder), ignore_errors=True)
             return self.dispatcher(*args)
 
     def __reduce__(self) -> str:
@@ -117,15 +116,19 @@ class Kernel:
         if forms not in self.signatures:
             declared = " or ".join(f"({signature})" for signature in self.signatures)
             raise TypeError(f"kernel {self.name} is called with ({forms}) and declares {declared}")
-        return self._calls.find(args) or self.kept_dispatcher(forms)
+        return self._calls.find(args) or self.kept_dispatcher(forms, "".join(map(read_only, args)))
 
     @cached_property
     def _calls(self) -> Calls:
         return Calls(self.name)
 
-    def _folder(self, signature: str) -> Path | None:
-        """Return the cache folder for the code of a signature; None if none is writable."""
-        kernel = f"{self._file.stem}.{self.py_func.__qualname__}-{_digest((self._file, signature))}-"
+    def _folder(self, signature: str, arrays: str = "") -> Path | None:
+        """Return the cache folder for the code of a signature; None if none is writable.
+
+        arrays : see `bgfmt.jit.compiled.read_only`; "" if all are writable.
+        """
+        chosen = (self._file, signature, arrays if "r" in arrays else "")
+        kernel = f"{self._file.stem}.{self.py_func.__qualname__}-{_digest(chosen)}-"
         for parent in _cache_parents(self._file):
             with contextlib.suppress(OSError):
                 folder = parent / f"{kernel}{_digest(_sources(str(self._file)))}"
@@ -137,15 +140,19 @@ class Kernel:
                     return folder
         return None
 
-    def kept_dispatcher(self, signature: str) -> Any:
-        """Return a dispatcher of numba's that caches on disk the code that it compiles for one declared signature."""
+    def kept_dispatcher(self, signature: str, arrays: str = "") -> Any:
+        """Return a dispatcher of numba's that caches on disk the code that it compiles for one declared signature.
+
+        arrays : which arrays are read-only, see `bgfmt.jit.compiled.read_only`.
+        """
         with _lock:
             numba = import_numba()
-            folder = self._folder(signature) if Kernel.keeping else None
+            folder = self._folder(signature, arrays) if Kernel.keeping else None
             if folder is None or not any(folder.rglob("*.nbc")):
                 notify_watcher()
             if folder is None:
                 return self.dispatcher
+            self._opened.add(folder)
             chosen = numba.config.CACHE_DIR
             numba.config.CACHE_DIR = str(folder)
             dispatcher = numba.njit(nogil=True, cache=True)(self.py_func)

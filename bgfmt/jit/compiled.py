@@ -22,9 +22,7 @@ import numpy as np
 FOLDER = Path(__file__).parent
 LIST = "kernels.json"
 HEAD = 512  # bytes in front of the arguments; the last 8 for the address of an error
-# bits of numpy's flags: of alignment, and of that and both orders
-ALIGNED = 0x100
-LAYOUT = 0x103
+LAYOUT = 0x503  # bits of numpy's flags: C order, Fortran order, alignment, writable
 RANKS = {"x86-64-v3": 1, "x86-64-v4": 2}  # levels of processor, others being 0
 NUMBERS = {int: "i8", float: "f8", bool: "b1"}
 #: how `struct` packs a number into eight bytes
@@ -108,6 +106,13 @@ def key_of(value: Any) -> Any:
     if isinstance(value, tuple):
         return kind, *map(key_of, value)
     return form(value) if isinstance(value, np.ndarray) else kind
+
+
+def read_only(value: Any) -> str:
+    """Return "r" or "w" for each array of an argument, read-only or writable: numba compiles for each of them."""
+    if isinstance(value, np.ndarray):
+        return "w" if value.flags.writeable else "r"
+    return "".join(map(read_only, value)) if isinstance(value, tuple) else ""
 
 
 def _layout(value: Any) -> str:

@@ -140,7 +140,7 @@ def device_class(name: str) -> Any:
 
 
 def _load_entry_point(group: str, name: str, refusal: str) -> Any:
-    door = entry_points(group).get(name)
-    if door is None:
+    point = entry_points(group).get(name)
+    if point is None or not point.is_installed():
         raise CapabilityError(refusal)
-    return door.load()
+    return point.load()

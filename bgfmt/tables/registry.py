@@ -18,7 +18,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from bgfmt.errors import MissingExtraError
 
-__all__ = ["EntryPoint", "Registry", "entry_points"]
+__all__ = ["EntryPoint", "Registry", "entry_points", "installed_names"]
 
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class EntryPoint(NamedTuple):
         return getattr(import_module(module), attribute) if attribute else import_module(module)
 
     def is_installed(self) -> bool:
-        """Whether the package around its module is there, of which an installation may have been stripped."""
+        """Return False if the package of its module is missing, as in an installation without extras."""
         from importlib.util import find_spec
 
         package = self.value.partition(":")[0].rpartition(".")[0]
@@ -44,7 +44,7 @@ class EntryPoint(NamedTuple):
             return not package or find_spec(package) is not None
         except ModuleNotFoundError as error:  # a package around it, or one that these import
             return not f"{package}.".startswith(f"{error.name}.")
-        except Exception:  # a guest may fail in any way; loading it says how
+        except Exception:  # a plugin may fail in any way; loading it says how
             return True
 
 
@@ -55,7 +55,7 @@ def entry_points(group: str) -> dict[str, EntryPoint]:
 
 def installed_names(group: str) -> list[str]:
     """Return the names of the entry points of a group whose packages are there."""
-    return [name for name, door in entry_points(group).items() if door.is_installed()]
+    return [name for name, point in entry_points(group).items() if point.is_installed()]
 
 
 @cache
@@ -117,8 +117,9 @@ class Registry(Mapping[str, T], Generic[T]):
                 self._loaded[name] = self._make(self.points[name].load())
             except MissingExtraError:  # the user can install it
                 raise
-            except Exception as error:  # a guest may fail in any way
-                self.broken[name] = f"{type(error).__name__}: {error}"
+            except Exception as error:  # a plugin may fail in any way
+                if self.points[name].is_installed():
+                    self.broken[name] = f"{type(error).__name__}: {error}"
                 raise KeyError(name) from error
         return self._loaded[name]
 

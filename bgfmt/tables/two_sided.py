@@ -309,7 +309,8 @@ class TwoSided(StoredEquities):
 
     @property
     def error_is_proved(self) -> bool:
-        return self.exact or bounds.proved_error(self.points, self.chequers) is not None
+        proved = self.recipe in ("", "gnubg") and bounds.proved_error(self.points, self.chequers) is not None
+        return self.exact or proved
 
 
 # -- gammons counted: who loses with all fifteen chequers loses two points ---------------------------------

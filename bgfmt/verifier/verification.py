@@ -94,8 +94,6 @@ def verify(
         except errors.FormatError as error:
             return _verify_readings(source, error, verification, same)
         more = same if against is None else (*same, _compare_with(db, against, tolerance))
-        measured = proof_of(db.table).measure(db.table, request.threads) if exact else report.EMPTY
-        bounded = verification.bound_errors(db.table) if bound else report.EMPTY
         parts = parts_of(source, db, **options)
         runs = [verification] * len(parts)
         if cluster is not None:
@@ -105,7 +103,9 @@ def verify(
             whole = name if is_address(name) else os.path.abspath(name)
             runs = [verification.on_workers(workers, whole, k, options) for k in range(len(parts))]
         reports = [
-            run.verify_table(part, name, (*more, *_duplicate_findings(parts[:k], part)), measured, bounded)
+            run.verify_table(
+                part, name, (*more, *_duplicate_findings(parts[:k], part)), exact=exact, bound=bound
+            )
             for k, (run, part) in enumerate(zip(runs, parts, strict=True))
         ]
         return report.merge_reports(name, reports)
@@ -211,16 +211,19 @@ class Verification:
         db: Database,
         file: str,
         more: tuple[Finding, ...] = (),
-        measured: Mapping[str, Any] = report.EMPTY,
-        bounded: Mapping[str, Any] = report.EMPTY,
+        *,
+        exact: bool = False,
+        bound: bool = False,
     ) -> Report:
         """Run the levels on one table and return its report.
 
-        file : name in the report. more : findings about the file, added first. measured : errors of the stored
-        numbers, for the field `exact` of the report. bounded : proved bounds of these errors, for `bound`.
+        file : name in the report. more : findings about the file, added first. exact : also measure the errors of the
+        stored numbers. bound : also prove bounds of these errors.
         """
         findings = list(more)
         outcome = None
+        measured: Mapping[str, Any] = report.EMPTY
+        bounded: Mapping[str, Any] = report.EMPTY
         seconds: dict[str, float] = {}
         reached = "digest" if self.reaches("digest") else "structure"
         try:
@@ -234,6 +237,10 @@ class Verification:
                 found, outcome = self._run_level(level, db, outcome)
                 findings += found
                 seconds[level] = time.perf_counter() - began
+            if exact:
+                measured = proof_of(db.table).measure(db.table, self.request.threads)
+            if bound:
+                bounded = self.bound_errors(db.table)
         except errors.FormatError as error:
             findings.append(checks.error_finding(error, file))
         if outcome is None and reached == "recurrence":  # no rule is known of such a table

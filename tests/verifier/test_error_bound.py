@@ -140,3 +140,22 @@ def test_verify_reports_bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str
     said = capsys.readouterr().out
     assert f"centered  within {bound['greatest']['centered']:.7f} of the exact equity" in said
     assert "takes of 1,156 left open" in said
+
+
+def test_each_table_of_a_file_has_its_own_bound(golden: Path, tmp_path: Path) -> None:
+    """A one-sided table behind a two-sided one has none."""
+    path = tmp_path / "two.bd"
+    path.write_bytes((golden / "gnubg/ts_03x03.bd").read_bytes() + (golden / "gnubg/os_p02.bd").read_bytes())
+    first, second = bgfmt.verify(path, bound=True).parts
+    assert "note" not in first.bound
+    assert second.bound["note"] == "one-sided tables have no bound of error"
+
+
+def test_damage_is_reported_with_a_bound_or_measured_errors_asked_for(golden: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cut.bgts"
+    bgfmt.convert(golden / "gnubg/ts_03x03.bd", path)
+    content = bytearray(path.read_bytes())
+    content[-9] ^= 4
+    path.write_bytes(content)
+    for how in ({"bound": True}, {"exact": True}):
+        assert bgfmt.verify(path, **how).exit_code == 1
