@@ -66,7 +66,7 @@ class Limits:
     close : where the rounding of a table leaves the decision open (about half a second).
     alone : where no table covers the position (any six chequers against six on six points).
     beside : where a one-sided table can estimate instead (a few ms).
-    match : at a match score (some twenty seconds of two cores).
+    match : at a match score (some forty seconds of two cores).
     rolls : for the distribution of rolls of one side (10,000 boards, a quarter of a second); 0 for none.
     small : for up to eight chequers a side on six points, if larger than the limit that holds otherwise.
     """

@@ -34,7 +34,7 @@ STREAM = "-"  # standard input or output
     "--output",
     type=click.Path(),
     metavar="DST|DIR",
-    help="File to write, or folder for one or more SRC.",
+    help="File to write, or folder for one or more SRC (for one SRC: a folder that exists, or DIR/).",
 )
 @click.option(
     "--to", metavar="FORMAT", help="Format to write (default: by DST's suffix, SRC's own if it fits)."

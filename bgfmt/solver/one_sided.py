@@ -219,7 +219,7 @@ class OneSidedSolver(Solver):
 
 
 class NormalSolver(OneSidedSolver):
-    """Solver of means and standard deviations of one-sided tables."""
+    """Solve means and standard deviations of one-sided tables."""
 
     name = kind = "normal-distribution"
     recipes = ("gnubg",)

@@ -157,7 +157,7 @@ class GammonSolver(TwoSidedSolver):
 
 
 class JacobySolver(TwoSidedSolver):
-    """Solver of two-sided tables in which gammons count once the cube is turned (Jacoby rule), on 1 to 12 points."""
+    """Solve two-sided tables in which gammons count once the cube is turned (Jacoby rule), on 1 to 12 points."""
 
     name = kind = "two-sided-jacoby"
     recipes = ("gammons", "exact")

@@ -33,6 +33,8 @@ def check_output(path: PathLike, *, force: bool = False) -> None:
         raise CapabilityError("- is not a file name; this does not write to standard output (./- is a file)")
     if not name:
         raise FileNotFoundError(errno.ENOENT, "an empty name is no file name", name)
+    if name.endswith(("/", os.sep)):
+        raise IsADirectoryError(errno.EISDIR, "this names a folder, not a file", name)
     try:
         status = os.stat(name)
     except FileNotFoundError:

@@ -30,6 +30,12 @@ def test_a_file_appears_whole(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a"]
 
 
+def test_a_name_that_ends_in_a_slash_is_no_file_name(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError), create(f"{tmp_path}/new/"):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
 def test_the_mask_of_the_process_decides_permissions(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:

@@ -25,6 +25,7 @@ from bgfmt.errors import CapabilityError, CorruptError, OutputExistsError, Scrat
 from bgfmt.extras.large import tiles as stored
 from bgfmt.extras.large.chunks import ChunkStore
 from bgfmt.files.solve import solve_stored
+from bgfmt.storage import system
 from bgfmt.storage.sink import FileSink
 from tests.support import crash
 from tests.support.store_making import chunk_files, digest
@@ -215,8 +216,9 @@ def test_damaged_chunks_are_made_again(tmp_path: Path) -> None:
 def test_damage_while_solving_is_noticed_before_the_file_has_its_name(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Someone writes into a chunk after it was stored and before it was merged, or into the table."""
-    put, put_row = ChunkStore.write_chunk, FileSink.write_reserved
+    """Someone writes into a chunk after it was stored and before it was merged, or into a row of the table before
+    it is read back."""
+    put, put_row, write = ChunkStore.write_chunk, FileSink.write_reserved, system.write_at
     rows: list[int] = []
 
     def put_chunk(self: ChunkStore, array: str, place: tuple[int, ...], values: np.ndarray) -> int:  # type: ignore[type-arg]
@@ -228,12 +230,16 @@ def test_damage_while_solving_is_noticed_before_the_file_has_its_name(
             file.write_bytes(content)
         return total
 
+    def write_wrong(fd: int, data: memoryview, at: int) -> None:
+        write(fd, data, at)
+        os.pwrite(fd, bytes([data[5] ^ 8]), at + 5)
+
     def put_wrong(self: FileSink, part: np.ndarray, values: np.ndarray) -> bool:  # type: ignore[type-arg]
         rows.append(1)
-        right = put_row(self, part, values)
-        if where == "table" and len(rows) == 99:
-            part[5] ^= part.dtype.type(8)
-        return right
+        with monkeypatch.context() as patch:
+            if where == "table" and len(rows) == 99:
+                patch.setattr("bgfmt.storage.system.write_at", write_wrong)
+            return put_row(self, part, values)
 
     monkeypatch.setattr(ChunkStore, "write_chunk", put_chunk)
     monkeypatch.setattr(FileSink, "write_reserved", put_wrong)
