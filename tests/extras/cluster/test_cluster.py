@@ -112,7 +112,7 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
     from bgfmt.extras.cluster import dask_workers
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dask_workers, "HEAR_INTERRUPTS", 0.2)
+        patch.setattr(dask_workers, "LISTEN_SECONDS", 0.2)
         with pytest.raises(ClusterError, match="no cluster: Connection refused"):
             solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers="tcp://127.0.0.1:9")
     lookups: list[object] = []
@@ -125,7 +125,7 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
             solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers="tcp://nobody.invalid:1")
     assert len(lookups) < 5  # a name that nobody has is not looked up again and again
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dask_workers, "HEAR_INTERRUPTS", 0.2)
+        patch.setattr(dask_workers, "LISTEN_SECONDS", 0.2)
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(ClusterError, match="no cluster: what listens there is no Dask scheduler"):
             solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers=address)
