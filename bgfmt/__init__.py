@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-__version__ = "0.3.0.dev0"
+__version__ = "0.3.0"
 
 #: public name -> where it is defined, `module` or `module:attribute`
 _NAMES = {
