@@ -26,7 +26,7 @@ def markdown(shape: type[shapes.Plain]) -> str:
         "ScoresAnswer",
         "PlayAnswer",
     ):
-        rows.append("| `asked`? | `text` | As typed or sent; not in a part of another answer |")
+        rows.append("| `asked`? | `string` | As typed or sent; not in a part of another answer |")
     for one in shapes.entries(shape):
         about = one.about.removesuffix(".")  # a single sentence in a table needs none
         rows.append(f"| `{one.name}`{'?' * one.optional} | `{_words(one.type)}` | {about} |")
@@ -105,7 +105,7 @@ def _typed(of: shapes.Type) -> str:
     elif of.choices:
         text = " | ".join(f'"{choice}"' for choice in of.choices)
     else:
-        text = {"text": "string", "yes": "boolean"}.get(of.kind, "number")
+        text = of.kind if of.kind in ("string", "boolean") else "number"
     return text + " | null" * of.nullable
 
 

@@ -265,8 +265,8 @@ def shapes() -> dict[str, type[Plain]]:
 class Type(NamedTuple):
     """The type of a value in JSON.
 
-    kind : "text", "whole" (an integer), "number", "chance" (a probability), "yes" (a boolean), "list", "names" (an
-        object whose keys are names) or "shape" (an object of one of `shapes`).
+    kind : "string", "integer", "number", "probability" (a number from 0 to 1), "boolean", "list", "object" (whose
+        keys are names) or "shape" (an object of one of `shapes`).
     of : the type of the entries of a list or object.
     shapes : the classes of answers that it may be.
     choices : the texts that it may be.
@@ -323,14 +323,21 @@ def _type(hint: Any, chance: bool = False) -> Type:
         several = [_type(one, chance) for one in arguments if one is not type(None)]
         shapes = tuple(shape for one in several for shape in one.shapes)
         return several[0]._replace(shapes=shapes, nullable=type(None) in arguments)
-    number = Type("chance" if chance else "number")
-    simple = {str: "text", Position: "text", Side: "text", bool: "yes", int: "whole", float: number.kind}
+    number = Type("probability" if chance else "number")
+    simple = {
+        str: "string",
+        Position: "string",
+        Side: "string",
+        bool: "boolean",
+        int: "integer",
+        float: number.kind,
+    }
     if hint in simple:
         return Type(simple[hint])
     if origin is Literal:
-        return Type("text", choices=arguments)
+        return Type("string", choices=arguments)
     if origin is Mapping:
-        return Type("names", of=_type(arguments[1]))
+        return Type("object", of=_type(arguments[1]))
     if origin in (list, tuple, Sequence):
         return Type("list", of=_type(arguments[0]))
     if isinstance(hint, type) and issubclass(hint, Plain):
@@ -368,10 +375,10 @@ def _schema(of: Type) -> Schema:
         return several[0] if len(several) == 1 else {"anyOf": several}
     if of.kind == "list":
         out: Schema = {"type": "array", "items": _schema(of.of)}
-    elif of.kind == "names":
+    elif of.kind == "object":
         out = {"type": "object", "additionalProperties": _schema(of.of)}
     else:
-        out = {"type": {"text": "string", "whole": "integer", "yes": "boolean"}.get(of.kind, "number")}
+        out = {"type": "number" if of.kind == "probability" else of.kind}
     if of.choices:
         out["enum"] = [*of.choices, *[None] * of.nullable]
     return {**out, "type": [out["type"], "null"]} if of.nullable else out

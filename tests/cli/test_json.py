@@ -61,14 +61,14 @@ def fits(kind: str, value: Any, where: str) -> None:
         assert isinstance(value, dict), where
         for name, one in value.items():
             fits(kind[1:-1], one, f"{where}.{name}")
-    elif kind in ("number", "chance"):
+    elif kind in ("number", "probability"):
         assert isinstance(value, (int, float)), where
         assert not isinstance(value, bool), where
         assert kind == "number" or -1e-9 <= value <= 1 + 1e-9, f"{where}: {value}"
     else:
-        types = {"text": str, "whole": int, "yes": bool, "any": object}
+        types = {"string": str, "integer": int, "boolean": bool, "any": object}
         assert isinstance(value, types[kind]), f"{where}: {value!r} is no {kind}"
-        assert kind != "whole" or not isinstance(value, bool), where
+        assert kind != "integer" or not isinstance(value, bool), where
 
 
 def follows(name: str, value: Any, where: str = "") -> None:
