@@ -159,7 +159,6 @@ CASES = [
     ("Judged one", "judge ts_06x04.bd 0,1,0,0,1/0,1,1 --roll 21 --played 5/2"),
     ("Judged one", "judge os_p06.bd 0,1,0,0,1/0,1,1 --take --away 3-5"),
     ("Rule study", "study rules ts_06x04.bd --rule keith"),
-    ("Best counts", "study best-count lazybg-match1.mat bglab-match10611856.mat --again 4 --numbers 1"),
     ("Exam", "exam rule:keith --sample 300 --against bgfmt:limit=0"),
     ("Exam", "exam bad.py:answer --set matches --kind play"),
     ("Checked labels", "check-labels labels.csv"),

@@ -58,7 +58,6 @@ SOUND: dict[str, list[str]] = {
     "new-format": ["a-format", "OUT"],
     "study rules": [TS],
     "study counts": ["1 1 / 2"],
-    "study best-count": [MATCH, "--again", "1", "--numbers", "1"],
     "articles ace": ["2", "3"],
     "articles btree": ["1/6", "2"],
     "articles double-off": ["4"],

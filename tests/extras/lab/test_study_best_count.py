@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from itertools import product
 
 import numpy as np
 import pytest
 
+from benchmarks import best_count
+from benchmarks.best_count import TERMS, Counted
 from bgfmt import met, solver
-from bgfmt.cli import run
 from bgfmt.errors import NotCoveredError
-from bgfmt.extras.lab.study import best_count, judges
-from bgfmt.extras.lab.study.best_count import TERMS, Counted
+from bgfmt.extras.lab.study import judges
 from bgfmt.extras.lab.study.rules import RULES, Pairs
 from bgfmt.game.board import Position, Side
 from bgfmt.met.score import Score
@@ -84,6 +83,15 @@ def test_terms_and_keiths_count_without_gaps() -> None:
         "ace>1": 4, "ace>2": 3, "low>2": 5, "stack>3": 2,
         "least 3": 12, "least 3>1": 9, "least 3>2": 6, "least 4": 22,
     }  # fmt: skip
+
+
+def test_the_best_rule_of_six_numbers_is_among_the_rules_of_thumb() -> None:
+    counted = Counted((("pair", 2), ("least 3>2", 1), ("high gap", 1)), 10, -3, -3, 0)
+    us, them = np.random.default_rng(4).integers(0, 5, (2, 500, 8))
+    none = np.empty((0, 0))
+    pairs = Pairs(us, them, none, none)
+    for one, other in zip(RULES["best-6"].decide(pairs), counted.decide(pairs), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_shares_are_how_often_a_decision_comes_up() -> None:
@@ -172,20 +180,17 @@ def test_rules_are_judged_by_what_wrong_decisions_cost(sample: best_count.Sample
         assert losses[n].sum() == pytest.approx(loss * sample.share[n], abs=1e-9)
 
 
-def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    names = [str(path) for path in MATCHES]
-    ask = ["study", "best-count", *names, "--numbers", "1", "--again", "4"]
-    assert run([*ask, "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    rules = {rule["rule"]: rule for rule in answer["rules"]}
+def test_the_script(capsys: pytest.CaptureFixture[str]) -> None:
+    best_count.main([*map(str, MATCHES), "--numbers", "1", "--again", "4"])
+    printed = capsys.readouterr().out
+    sample = best_count.sample(best_count.starts(map(str, MATCHES)), 4, 1)
+    worths = best_count.position_worths(sample.us, sample.them, None, None)
+    rules = {rule["rule"]: rule for rule in best_count.study(sample, worths, 1)}
     best = rules["best of 1"]
     assert best["numbers"] <= 1
     assert best["bound"] <= best["loss"] + 1e-12
+    assert f"{1000 * best['loss']:6.2f}" in printed
     assert rules["isight"]["share"] == 1
     assert rules["keith"]["loss"] == pytest.approx(
         sum(rules["keith"][k] for k in ("double", "redouble", "take"))
     )
-    assert run(ask) == 0
-    assert f"{1000 * best['loss']:6.2f}" in capsys.readouterr().out
-    assert run([*ask, "--met", "kazaross"]) == 2
-    assert "--away" in capsys.readouterr().err

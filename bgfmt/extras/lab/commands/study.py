@@ -1,4 +1,4 @@
-"""The commands `bgfmt study`: how good rules of thumb are, and the best counts."""
+"""The commands `bgfmt study`: how good rules of thumb are."""
 
 from __future__ import annotations
 
@@ -14,14 +14,11 @@ from bgfmt.analysis.questions import state_of
 from bgfmt.cli import asking, options
 from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress
-from bgfmt.errors import NotCoveredError
-from bgfmt.extras.lab.study import best_count as counting
 from bgfmt.extras.lab.study.measuring import Section, Tally, rule_quality
 from bgfmt.extras.lab.study.rules import RULES, Pairs, Thresholds
 from bgfmt.game.state import parse_away
 from bgfmt.met import DEFAULT, load
 from bgfmt.met.score import Score
-from bgfmt.tables import TwoSided, of_kind
 
 #: {kind of decision: (heading, what "yes" means)}
 KINDS = {
@@ -261,69 +258,3 @@ def of_position(words: tuple[str, ...], as_json: bool, **calculation: Any) -> No
         first = "redouble" if row["redouble"] else "double" if row["double"] else "no double"
         says = f"{first}, {'take' if row['take'] else 'pass'}"
         click.echo(f"{row['rule']:<12} {cells[0]:>8} {cells[1]:>12} {cells[2]:>14} {cells[3]:>11}  {says}")
-
-
-@study.command("best-count")
-@click.argument(
-    "files", nargs=-1, required=True, metavar="MATCH...", type=click.Path(exists=True, dir_okay=False)
-)
-@click.option(
-    "--table", metavar="DB", help="A cubeful two-sided database: judges for money where it covers both."
-)
-@click.option("--away", metavar="A-B", help="At a score: points that the side on roll and the other need.")
-@asking.question_options("met", "extend_met")
-@options.number_option("--numbers", least=1, most=6, default=6, help="Numbers to remember at most.")
-@options.number_option(
-    "--again", least=1, most=10_000, default=10, metavar="N", help="How often each race is played on."
-)
-@options.number_option("--seed", least=0, default=1, help="Of the dice and of the halves.")
-@options.json_option
-def best_count(files: tuple[str, ...], table: str | None, numbers: int, as_json: bool, **asked: Any) -> None:
-    """Find the best counts that people can remember, with one to six numbers.
-
-    The races of the recorded matches MATCH (any form that `bgfmt matches` reads) are played on with other dice. By
-    half of the matches the search finds the best rules; by the other half they, Isight and others are judged, and a
-    second search gives a lower bound for all rules of this form. Gammons are ignored.
-
-    \b
-    Examples:
-      bgfmt study best-count matches/*.mat
-      bgfmt study best-count --table 6x15.bgts --again 100 matches/*.mat
-      bgfmt study best-count --away 5-7 matches/*.xg
-    """
-    away = asked["away"]
-    score = _score(asked)
-    with ExitStack() as stack:
-        judge = None
-        if table is not None:
-            fitting = of_kind(stack.enter_context(asking.open_library([table], None, None)).tables, TwoSided)
-            if not fitting:
-                raise NotCoveredError(f"{table}: rules are judged by both sides' cubeful equities")
-            judge = fitting[0]
-        sample = counting.sample(counting.starts(files), **asked)
-        progress = stack.enter_context(Progress("judging", " decisions"))
-        worths = counting.position_worths(sample.us, sample.them, score, judge, progress)
-        progress = stack.enter_context(Progress("searching", " families"))
-        rules = counting.study(sample, worths, numbers, progress)
-    if as_json:
-        options.echo_json({"away": away, "seed": asked["seed"], "again": asked["again"], "rules": rules})
-        return
-    about = f"at {score}" if score else "for money"
-    held = int(sample.held.sum())
-    click.echo(f"{len(sample.held) - held:,} decisions to search by, {held:,} held out, {about}")
-    click.echo(
-        "\nbest of  rule, and what it loses a race where it was searched for, in thousandths of a point"
-    )
-    for rule in rules[:numbers]:
-        click.echo(f"      {rule['rule'][-1]}  {rule['words']}: {1000 * rule['searched']:.2f}")
-    click.echo(
-        "\nwhat the rules lose in races held out; no rule of as many numbers loses less than the bound"
-    )
-    click.echo("rule         loss  st. error  double  redouble    take  of isight's  st. error   bound")
-    for rule in rules:
-        kinds = " ".join(f"{1000 * rule[kind]:8.2f}" for kind in ("double", "redouble", "take"))
-        bound = f" {1000 * rule['bound']:7.2f}" if "bound" in rule else ""
-        click.echo(
-            f"{rule['rule']:<10} {1000 * rule['loss']:6.2f} {1000 * rule['error']:10.2f} {kinds}"
-            f" {rule['share']:11.3f} {rule['share_error']:10.3f}{bound}"
-        )

@@ -199,6 +199,30 @@ def trice(us: ArrayLike, them: ArrayLike) -> Integers:
     return np.asarray(other - own - np.where(own <= 62, (own - 5) // 7, own // 10 + 1))
 
 
+def six_numbers(us: ArrayLike, them: ArrayLike) -> Integers:
+    """Return the lead of the best count of six numbers (docs/theory/best-count.md).
+
+    The count is pips; 2 more for each two chequers, an odd one counted as two; 2 for each chequer beyond two on the
+    ace point, 1 for each beyond two on the 2 point, 1 for each of the points 4, 5 and 6 that is empty. The side on
+    roll adds a tenth of its count, rounded down.
+
+    >>> int(six_numbers([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2]))
+    -2
+    """
+    own = _six_numbers(us)
+    other = _six_numbers(them)
+    return np.asarray(other - own - own // 10)
+
+
+def _six_numbers(side: ArrayLike) -> Integers:
+    """Return the best count of six numbers of one side."""
+    counts = of_chequers(side)
+    pairs = (counts.sum(axis=-1) + 1) // 2
+    gaps = (counts[..., 3:HOME] == 0).sum(axis=-1)
+    stacked = 2 * _excess(counts[..., 0], 2) + _excess(counts[..., 1], 2)
+    return np.asarray(pips(counts) + 2 * pairs + stacked + gaps)
+
+
 def effective(us_rolls: ArrayLike, them_rolls: ArrayLike) -> Floats:
     """Return Walter Trice's lead on effective pips, from the expected rolls of both sides.
 

@@ -134,6 +134,8 @@ _ALL = (
     Rule("acount", "the Keeler-Gillogly count, rounded", _KEELER, _count(counts.acount, -2, -1, 2, part=30)),
     Rule("acount-none", "the Keeler-Gillogly count, not rounded", _KEELER,
          _count(partial(counts.acount, rounded=False), -2, -1, 2, part=30)),
+    Rule("best-6", "the best count of six numbers", "ours, docs/theory/best-count.md",
+         _count(counts.six_numbers, -3, -3, 0)),
     Rule("w-z0", "winning chance: double from 65 %, take up to 79 %", _BKG, _by_win("Z0")),
     Rule("w-z1", "winning chance with thresholds by rolls below 65 %", f"{_BKG}; thresholds are ours",
          _by_win("Z1")),

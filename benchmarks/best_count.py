@@ -1,6 +1,12 @@
-"""The best count of one to six numbers: cube decisions of races, and branch and bound over integer weights.
+"""`python -m benchmarks.best_count MATCH...`: the best count of one to six numbers, by branch and bound over weights.
 
-docs/theory/best-count.md describes these decisions and what is proved.
+    python -m benchmarks.best_count [--table DB] [--away A-B] [--met MET] [--numbers 6] [--again 10] [--seed 1]
+        MATCH...
+
+The races of recorded matches (any form that `bgfmt matches` reads) are played on with other dice. By half of the
+matches the search finds the best rules; by the other half they, Isight and others are judged, and a second search
+gives a lower bound for all rules of this form. --table names a cubeful two-sided database, which judges for money
+where it covers both sides. Gammons are ignored. docs/theory/best-count.md has the result and what is proved.
 
 A rule has a count for each side: pips and an integer weight for each of up to `MAX_TERMS` terms. The lead is the
 other side's count less that of the side on roll, to which its n-th part of `PARTS` is added, rounded down. The side
@@ -13,7 +19,8 @@ rightly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import argparse
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -21,10 +28,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+import bgfmt
+from benchmarks import kernels_best_count as kernels
 from bgfmt.analysis.bulk import results_of
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras import matches
-from bgfmt.extras.lab.study import kernels_search as kernels
 from bgfmt.extras.lab.study.counts import HOME, keith, of_chequers, pips
 from bgfmt.extras.lab.study.judges import TIE, Worths, by_equities, may_double, of_game
 from bgfmt.extras.lab.study.rules import RULES, Decisions, Pairs
@@ -32,13 +40,14 @@ from bgfmt.extras.matches.decisions import state
 from bgfmt.extras.races.chains import FAR, QUICK, Estimator, tables
 from bgfmt.game import board
 from bgfmt.game.board import Position
+from bgfmt.game.state import parse_away
+from bgfmt.met import DEFAULT, load
 from bgfmt.met.score import NOBODY, CubeState, Score
 from bgfmt.solver import columns
-from bgfmt.tables import TwoSided
+from bgfmt.tables import TwoSided, of_kind
 from bgfmt.tables.rolls import CHANCE_WHOLE
 
 Array = NDArray[Any]
-Progress = Callable[[int, int], None]
 POINTS = 24
 THINNED = 16.0  # one in 16 positions outside home is kept, as estimates are expensive
 # limits by which the races are played on, in sevenths of a pip by Keith's count
@@ -144,9 +153,7 @@ def _roll_sides(sides: Array, rng: Any) -> Array:
     return np.asarray(boards[order[np.cumsum(lengths) - lengths]], np.int8)
 
 
-def position_worths(
-    us: Array, them: Array, score: Score | None, table: TwoSided | None, progress: Progress | None = None
-) -> Worths:
+def position_worths(us: Array, them: Array, score: Score | None, table: TwoSided | None) -> Worths:
     """Return the values of positions, gammons ignored.
 
     They come from the table (for money, where it covers both sides), else from the adviser's estimate.
@@ -160,12 +167,8 @@ def position_worths(
     cubes.won[:, :, 2:] = cubes.won[:, :, 1:2]  # gammons count as single games
     values, estimator = np.empty((len(us), len(cubes))), Estimator(QUICK, 1 << 16)
     those = np.flatnonzero(~covered)
-    done = 0
     for some in np.array_split(those, range(1024, len(those), 1024)):
         values[some] = estimator.values(us[some], them[some], cubes)
-        done += len(some)
-        if progress is not None:
-            progress(done, len(us))
     if score is None:
         middle = values[:, 1]
         own = values[:, 2]
@@ -332,9 +335,7 @@ def build_part(sample: Sample, worths: Worths, rows: Array) -> Part:
     return Part(sample.us[rows], sample.them[rows], wrong, sample.race[rows])
 
 
-def best(
-    asked: Part, numbers: int = kernels.MAX_NUMBERS, progress: Progress | None = None
-) -> list[tuple[Counted, float]]:
+def best(asked: Part, numbers: int = kernels.MAX_NUMBERS) -> list[tuple[Counted, float]]:
     """Find the best rules of at most 0, 1, ... `numbers` numbers; return each with its loss a race."""
     open_ = asked.wrong.any(axis=(1, 2))
     wrong = asked.wrong[open_]
@@ -349,7 +350,7 @@ def best(
         for part in PARTS
         if (used := sum(TERMS[name].numbers for name in names) + (part > 0)) <= numbers
     ]
-    for done, (names, part, used) in enumerate(families):
+    for names, part, used in families:
         times = max(part, 1)
         own_times = part + 1 if part else 1
         constant = times * pips(other) - own_times * pips(own)
@@ -369,25 +370,18 @@ def best(
             *weights, double, redouble, take = found[k].tolist()
             kept = tuple((name, w) for name, w in zip(names, weights, strict=True) if w)
             rules[k] = Counted(kept, part, double, redouble, take)
-        if progress is not None:
-            progress(done + 1, len(families))
     return list(zip(rules, least.tolist(), strict=True))[: numbers + 1]
 
 
-def study(
-    sample: Sample, worths: Worths, numbers: int = kernels.MAX_NUMBERS, progress: Progress | None = None
-) -> list[dict[str, Any]]:
+def study(sample: Sample, worths: Worths, numbers: int = kernels.MAX_NUMBERS) -> list[dict[str, Any]]:
     """Find the best rules of 1 to `numbers` numbers; judge them, Isight and others on the races held out.
 
     Returns
     -------
     A dictionary for each `rule`, losses in points a race: `loss` and its standard `error`; that of its doubles,
-        redoubles
-    and takes; `share`, the loss as a part of Isight's, with `share_error`. Of rules that were searched for also
-        `words`,
-    `numbers`, `searched` (the loss on the other half) and `bound` (no rule of as many numbers has a smaller loss on
-        the
-    races held out).
+    redoubles and takes; `share`, the loss as a part of Isight's, with `share_error`. Of rules that were searched for
+    also `words`, `numbers`, `searched` (the loss on the other half) and `bound` (no rule of as many numbers has a
+    smaller loss on the races held out).
 
     Raises
     ------
@@ -398,8 +392,8 @@ def study(
     whole = float(isight.sum())
     if not whole:
         raise NotCoveredError("Isight errs nowhere in the races held out: too few decisions to judge by")
-    found = best(searched, numbers, progress)
-    floor = best(held, numbers, progress)
+    found = best(searched, numbers)
+    floor = best(held, numbers)
     rules: dict[str, Any] = {f"best of {k}": found[k][0] for k in range(1, numbers + 1)}
     answers = []
     for k, (name, rule) in enumerate((rules | {name: RULES[name] for name in BESIDE}).items(), 1):
@@ -414,3 +408,54 @@ def study(
             row |= {"searched": found[k][1], "bound": floor[k][1]}
         answers.append(row)
     return answers
+
+
+def read_judge(path: str | None) -> TwoSided | None:
+    """Read the table that judges for money; None without a path."""
+    if path is None:
+        return None
+    fitting = of_kind([bgfmt.open(path).table], TwoSided)
+    if not fitting:
+        raise NotCoveredError(f"{path}: rules are judged by both sides' cubeful equities")
+    return fitting[0]
+
+
+def print_rules(rules: list[dict[str, Any]], numbers: int) -> None:
+    """Print the results of `study`."""
+    print("\nbest of  rule, and what it loses a race where it was searched for, in thousandths of a point")
+    for rule in rules[:numbers]:
+        print(f"      {rule['rule'][-1]}  {rule['words']}: {1000 * rule['searched']:.2f}")
+    print("\nwhat the rules lose in races held out; no rule of as many numbers loses less than the bound")
+    print("rule         loss  st. error  double  redouble    take  of isight's  st. error   bound")
+    for rule in rules:
+        kinds = " ".join(f"{1000 * rule[kind]:8.2f}" for kind in ("double", "redouble", "take"))
+        bound = f" {1000 * rule['bound']:7.2f}" if "bound" in rule else ""
+        print(
+            f"{rule['rule']:<10} {1000 * rule['loss']:6.2f} {1000 * rule['error']:10.2f} {kinds}"
+            f" {rule['share']:11.3f} {rule['share_error']:10.3f}{bound}"
+        )
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the search that the arguments describe and print its results."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.best_count")
+    parser.add_argument("matches", nargs="+", metavar="MATCH")
+    parser.add_argument("--table", metavar="DB")
+    parser.add_argument("--away", metavar="A-B")
+    parser.add_argument("--met", default=DEFAULT)
+    parser.add_argument("--numbers", type=int, choices=range(1, 7), default=6)
+    parser.add_argument("--again", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args(argv)
+    score = Score(parse_away(asked.away), load(asked.met)) if asked.away else None
+    judge = read_judge(asked.table)
+    decisions = sample(starts(asked.matches), asked.again, asked.seed)
+    held = int(decisions.held.sum())
+    about = f"at {score}" if score else "for money"
+    print(f"{len(decisions.held) - held:,} decisions to search by, {held:,} held out, {about}", flush=True)
+    worths = position_worths(decisions.us, decisions.them, score, judge)
+    print_rules(study(decisions, worths, asked.numbers), asked.numbers)
+
+
+if __name__ == "__main__":
+    main()
