@@ -288,6 +288,8 @@ class Format(ABC, Generic[T]):
     options: ClassVar[tuple[Option, ...]] = ()
     #: classes of records that its files may have besides the numbers
     records: ClassVar[tuple[type[Record], ...]] = ()
+    #: the structures of its files by name, declared as constructs; its page shows each as a table of bytes
+    structures: ClassVar[Mapping[str, Any]] = {}
     #: keywords and types that describe a file without header, for example {"points": int}; empty if there are none
     headerless: ClassVar[Mapping[str, type]] = {}
     #: no current program writes it; chosen for a new file only if named explicitly

@@ -1,29 +1,23 @@
 """bgsage's one-sided file, `bearoff_1sided.db`.
 
-offset          type      content                                              source
-0               7 x u32   magic "RAEB", version 1, points 6, chequers 15,       the file of PyPI bgsage 2.0
-                          columns 32, positions 54264, gammon rows G
-28              u16       bearoff distributions, N x 32
-28 + 64 N       f32       mean rolls, N
-28 + 68 N       i32       row of the gammon section, or -1, N
-28 + 72 N       u16       G x 32, probability (65535ths) that no chequer is off after k rolls
-
-The means follow from the distributions, and positions with all fifteen chequers have gammon rows in their order.
+The structures follow the file of PyPI bgsage 2.0. The means follow from the distributions, and positions with all
+fifteen chequers have gammon rows in their order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from construct import Const, Int32ul, Struct
+from construct import Array, Const, Float32l, Int16ul, Int32sl, Int32ul, Struct, this
 from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, HeaderError
-from bgfmt.formats.base import ROLLS, Layout, Option, Options, Outlet, Reading, Region, RollsFormat, Salvage
+from bgfmt.formats.base import ROLLS, Layout, Option, Options, Outlet, Reading, RollsFormat, Salvage
 from bgfmt.formats.records import AsRead, as_read, lasting
+from bgfmt.formats.structures import fields, offset_of, read_struct, regions_of, size_of
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import LazyRows, OneSided, Rows
@@ -40,10 +34,22 @@ HEADER = Struct(
     "chequers" / Const(CHEQUERS, Int32ul),
     "columns" / Const(ROLLS, Int32ul),
     "positions" / Const(POSITIONS, Int32ul),
-    "gammon_rows" / Int32ul,
+    "gammon_rows" / Int32ul * "rows of the gammon section",
 )
-HEADER_BYTES = 28
-MIN_EQUAL_BYTES = 18  # of the 24 bytes before the number of gammon rows
+FILE = Struct(
+    "header" / HEADER,
+    "distributions"
+    / Array(POSITIONS, Array(ROLLS, Int16ul))
+    * "probability, in 65535ths, to bear off in exactly k rolls",
+    "mean rolls" / Array(POSITIONS, Float32l) * "mean number of rolls to bear off",
+    "gammon index" / Array(POSITIONS, Int32sl) * "row of the gammon section, or -1",
+    "gammon rows"
+    / Array(this.gammon_rows, Array(ROLLS, Int16ul))
+    * "probability, in 65535ths, that no chequer is off after k rolls",
+)
+HEADER_BYTES = HEADER.sizeof()
+ROWS_AT = offset_of(HEADER, "gammon_rows")
+MIN_EQUAL_BYTES = 18  # of the bytes before the number of gammon rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,29 +67,25 @@ class Bgsage(RollsFormat):
     suffixes = (".db",)
     magic = MAGIC
     carries = (OneSided,)
+    structures: ClassVar[Mapping[str, Struct]] = {"header": HEADER, "file": FILE}
     options = (Option("gammon", bool, "write the gammon section"),)
 
     # -- reading ----------------------------------------------------------------------------------------
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[OneSided]:
-        rows = source.header(HEADER, HEADER_BYTES, offset).gammon_rows
+        rows = read_struct(HEADER, source, offset).gammon_rows
         if rows > POSITIONS:
-            raise HeaderError(source.name, "gammon_rows", offset + 24, f"at most {POSITIONS}", rows)
-        at = offset + HEADER_BYTES
-        bearoff = source.array("<u2", (POSITIONS, ROLLS), at, "part with the distributions")
-        means = np.asarray(source.array("<f4", (POSITIONS,), at + 64 * POSITIONS, "means"))
-        where = np.asarray(source.array("<i4", (POSITIONS,), at + 68 * POSITIONS, "gammon index"))
-        survival = source.array("<u2", (rows, ROLLS), at + 72 * POSITIONS, "gammon section")
+            raise HeaderError(source.name, "gammon_rows", offset + ROWS_AT, f"at most {POSITIONS}", rows)
+        parts = fields(FILE, gammon_rows=rows)
+        bearoff = parts["distributions"].read(source, offset, "part with the distributions")
+        means = np.asarray(parts["mean rolls"].read(source, offset, "means"))
+        where = np.asarray(parts["gammon index"].read(source, offset, "gammon index"))
+        survival = parts["gammon rows"].read(source, offset, "gammon section")
         bad = (where < -1) | (where >= rows)
         if bad.any():
             number = int(bad.argmax())
-            raise CorruptError(
-                source.name,
-                at + 68 * POSITIONS + 4 * number,
-                f"-1 or a row below {rows}",
-                int(where[number]),
-                number,
-            )
+            at = offset + parts["gammon index"].offset + where.itemsize * number
+            raise CorruptError(source.name, at, f"-1 or a row below {rows}", int(where[number]), number)
         gammon = LazyRows(
             (POSITIONS, ROLLS),
             "<u2",
@@ -92,7 +94,7 @@ class Bgsage(RollsFormat):
         )
         arrays = (bearoff, gammon) if rows else (bearoff,)
         return Reading.of(
-            OneSided, source, offset, HEADER_BYTES + 72 * POSITIONS + 64 * rows, POINTS, CHEQUERS, bearoff=bearoff,
+            OneSided, source, offset, size_of(FILE, gammon_rows=rows), POINTS, CHEQUERS, bearoff=bearoff,
             gammon=gammon if rows else None, gammon_policy="race" if rows else "",
             carried=(AsRead(arrays, Sections(means, where, survival)),),
         )  # fmt: skip
@@ -135,20 +137,14 @@ class Bgsage(RollsFormat):
         rows = POSITIONS - FIRST_FULL if self.gammon(table, options) else 0
         if kept is not None and self.gammon(table, options):
             rows = len(kept.survival)
-        at = HEADER_BYTES + 72 * POSITIONS
-        regions = (
-            Region("header", 0, HEADER_BYTES),
-            Region("distributions", HEADER_BYTES, 64 * POSITIONS, numbers=True),
-            Region("mean rolls", HEADER_BYTES + 64 * POSITIONS, 4 * POSITIONS),
-            Region("gammon index", HEADER_BYTES + 68 * POSITIONS, 4 * POSITIONS),
-            Region("gammon rows", at, 64 * rows, numbers=True),
-        )
+        regions = regions_of(FILE, ("distributions", "gammon rows"), gammon_rows=rows)
+        _, distributions, _, index, survival = (region.offset for region in regions)
 
         def place(entry: int, column: str, item: int) -> int:
             if column != "gammon":
-                return HEADER_BYTES + 64 * entry + 2 * item
+                return distributions + 64 * entry + 2 * item
             row = int(kept.where[entry]) if kept is not None else entry - FIRST_FULL
-            return at + 64 * row + 2 * item if row >= 0 else HEADER_BYTES + 68 * POSITIONS + 4 * entry
+            return survival + 64 * row + 2 * item if row >= 0 else index + 4 * entry
 
         return Layout(bytes(HEADER.build({"gammon_rows": rows})), regions, place)
 
@@ -156,15 +152,15 @@ class Bgsage(RollsFormat):
         return replace(table, carried=lasting(table)), {}
 
     def resembles(self, head: bytes) -> bool:
-        header = bytes(HEADER.build({"gammon_rows": 0}))[:24]
-        return sum(a == b for a, b in zip(head[:24], header, strict=False)) >= MIN_EQUAL_BYTES
+        header = bytes(HEADER.build({"gammon_rows": 0}))[:ROWS_AT]
+        return sum(a == b for a, b in zip(head[:ROWS_AT], header, strict=False)) >= MIN_EQUAL_BYTES
 
     def salvage(self, source: Source) -> Iterator[Salvage]:
         size = source.size
         head = source.bytes(0, min(size, HEADER_BYTES))
         if not self.resembles(head):
             return
-        lengths = {rows: HEADER_BYTES + 72 * POSITIONS + 64 * rows for rows in (POSITIONS - FIRST_FULL, 0)}
+        lengths = {rows: size_of(FILE, gammon_rows=rows) for rows in (POSITIONS - FIRST_FULL, 0)}
         for rows, length in sorted(lengths.items(), key=lambda item: abs(item[1] - size)):
             if size < length // 2:
                 continue
@@ -173,7 +169,8 @@ class Bgsage(RollsFormat):
             where = np.full(POSITIONS, -1, "<i4")
             if rows:
                 where[FIRST_FULL:] = np.arange(rows)
-            image[HEADER_BYTES + 68 * POSITIONS : HEADER_BYTES + 72 * POSITIONS] = where.tobytes()
+            index = fields(FILE, gammon_rows=rows)["gammon index"]
+            image[index.offset : index.offset + index.size] = where.tobytes()
             table = self.read(Source.from_bytes(bytes(image), source.name)).table
             same = sum(a == b for a, b in zip(head, image[:HEADER_BYTES], strict=False))
             yield Salvage(replace(table, carried=()), same / HEADER_BYTES, sure=same == HEADER_BYTES)

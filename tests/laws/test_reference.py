@@ -52,6 +52,18 @@ def test_shapes_are_written_where_they_stand() -> None:
         assert shapes.filled(text) == text, name
 
 
+def test_tables_of_bytes_are_current() -> None:
+    """`python docs/make_bytes.py` has nothing to write, and every structure of a built-in format is on a page."""
+    tables = program("make_bytes")
+    seen: list[str] = []
+    for page in tables.PAGES.glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        assert tables.filled(text) == text, page.name
+        seen += tables.shown(text)
+    own = {name for name in tables.declared() if (tables.PAGES / f"{name.partition('.')[0]}.md").exists()}
+    assert own <= set(seen)
+
+
 def test_the_reference_is_built(maker: ModuleType, tmp_path: Path) -> None:
     maker.main(tmp_path / "reference")
     page = (tmp_path / "reference/python.md").read_text(encoding="utf-8")
