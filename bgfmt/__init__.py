@@ -36,7 +36,6 @@ _NAMES = {
     "met": "bgfmt.met",
     "moves": "bgfmt.game.moves",
     "open": "bgfmt.files.database:open_database",
-    "orders": "bgfmt.game.orders",
     "parse_position": "bgfmt.game.identifiers:parse_position",
     "parse_side": "bgfmt.game.identifiers:parse_side",
     "repair": "bgfmt.verifier.repair:repair",

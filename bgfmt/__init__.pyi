@@ -18,7 +18,6 @@ from bgfmt.files.diff import diff as diff
 from bgfmt.files.solve import solve as solve
 from bgfmt.game import identifiers as identifiers
 from bgfmt.game import moves as moves
-from bgfmt.game import orders as orders
 from bgfmt.game.board import Position as Position
 from bgfmt.game.board import Side as Side
 from bgfmt.game.identifiers import parse_position as parse_position

@@ -131,7 +131,7 @@ def names(position: Position) -> None:
     assert GameState.parse(GameState.of(position).xgid).position == position
     assert bgfmt.parse_side("0 1 0 0 1") == Side.parse("0 1 0 0 1") == position.us
     assert bgfmt.parse_position(str(position)) == bgfmt.identifiers.parse(position.xgid).position
-    print(bgfmt.moves.legal_plays(position, 6, 1)[0].result, len(bgfmt.moves.ROLLS), bgfmt.orders.__name__)
+    print(bgfmt.moves.legal_plays(position, 6, 1)[0].result, len(bgfmt.moves.ROLLS), bgfmt.errors.__name__)
     print(bgfmt.solver.RECIPES["gnubg"].summary, bgfmt.solver.plan("two-sided", 6, 6).seconds)
     met: bgfmt.met.Met = bgfmt.met.load()
     print(met.mwc((3, 5)), [game.scores for match in bgfmt.matches.read(MATCH, "m") for game in match.games])

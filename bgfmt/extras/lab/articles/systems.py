@@ -20,10 +20,10 @@ from typing import Any
 
 from bgfmt import solver
 from bgfmt.errors import PositionError
+from bgfmt.extras.lab.orders import *  # noqa: F403 - Ross's hash and the other orders answer here too
+from bgfmt.extras.lab.orders import multichoose
 from bgfmt.game.board import MAX_CHEQUERS, Side, count
 from bgfmt.game.moves import ROLLS, side_plays
-from bgfmt.game.orders import *  # noqa: F403 - Ross's hash and the other orders answer here too
-from bgfmt.game.orders import multichoose
 
 Number = float | Fraction
 Counts = Side | Sequence[int]

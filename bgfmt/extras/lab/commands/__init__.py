@@ -21,12 +21,11 @@ from bgfmt.cli import options
 from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress, echo_made
 from bgfmt.errors import OutputExistsError
-from bgfmt.extras.lab import labels
+from bgfmt.extras.foreign import open_text
+from bgfmt.extras.lab import labels, orders
 from bgfmt.extras.lab.articles import systems
-from bgfmt.game import orders
 from bgfmt.game.board import Side
 from bgfmt.solver.machine import thread_count
-from bgfmt.storage.foreign import open_text
 
 _GAMES = "games length position seed dice cube output force quiet"
 #: {mode: options that it uses}

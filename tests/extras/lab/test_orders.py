@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bgfmt import Side
 from bgfmt.errors import PositionError
-from bgfmt.game import orders
+from bgfmt.extras.lab import orders
 from bgfmt.game.board import count, unrank_array
 
 N = 54264
