@@ -1,12 +1,10 @@
-"""Create files, and folders of files, that appear under their names whole or not at all."""
+"""Create files that appear under their names whole or not at all."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import os
-import shutil
 import stat
 import zlib
 from collections.abc import Iterator
@@ -18,7 +16,7 @@ from bgfmt.storage.sink import FileSink
 from bgfmt.storage.source import open_regular, require_regular
 from bgfmt.storage.system import PathLike
 
-__all__ = ["OLD", "PARTS", "Draft", "check_output", "create", "exchange", "new_folder", "recover_folder"]
+__all__ = ["Draft", "appeared_error", "check_output", "create", "hidden_name", "hidden_prefix", "keep_mode"]
 
 
 def check_output(path: PathLike, *, force: bool = False) -> None:
@@ -67,7 +65,7 @@ def create(path: PathLike, *, force: bool = False) -> Iterator[FileSink]:
     with system.report_errors_as(name):
         draft = Draft(target)
     if force:
-        _keep_mode(draft.fd, target)
+        keep_mode(draft.fd, target)
     sink = FileSink(draft.fd, name)
     try:
         try:
@@ -83,7 +81,7 @@ def create(path: PathLike, *, force: bool = False) -> Iterator[FileSink]:
         draft.discard()
 
 
-def _keep_mode(made: int | Path, replaced: Path) -> None:
+def keep_mode(made: int | Path, replaced: Path) -> None:
     """Copy the permissions of the file or folder that will be replaced, so that a private one stays private."""
     with contextlib.suppress(OSError):  # there is nothing to replace
         mode = stat.S_IMODE(os.stat(replaced).st_mode)
@@ -107,7 +105,7 @@ class Draft:
                 self.fd = os.open(self.folder, os.O_TMPFILE | os.O_RDWR, 0o666)
         if self.fd < 0:
             self._sweep()
-            self.beside = _hidden(self.target, ".part")
+            self.beside = hidden_name(self.target, ".part")
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
             for flag in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):
                 flags |= getattr(os, flag, 0)
@@ -123,7 +121,7 @@ class Draft:
         if force:
             if self.beside is None:
                 self._sweep()
-                beside = _hidden(self.target, ".part")
+                beside = hidden_name(self.target, ".part")
                 self._link(beside)
                 self.beside = beside
             with contextlib.suppress(FileNotFoundError):
@@ -133,7 +131,7 @@ class Draft:
             try:
                 self._link(self.target)
             except FileExistsError:
-                raise _appeared(name) from None
+                raise appeared_error(name) from None
         system.sync_folder(self.folder)
 
     def discard(self) -> None:
@@ -177,7 +175,9 @@ class Draft:
     def _sweep(self) -> None:
         """Remove drafts of the same target whose process has ended: those that can be locked."""
         for entry in os.scandir(self.folder):
-            if not entry.name.startswith(_prefix(self.target)) or not entry.is_file(follow_symlinks=False):
+            if not entry.name.startswith(hidden_prefix(self.target)) or not entry.is_file(
+                follow_symlinks=False
+            ):
                 continue
             with contextlib.suppress(OSError):
                 fd = open_regular(entry.path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
@@ -189,112 +189,16 @@ class Draft:
                     os.unlink(entry.path)
 
 
-def _appeared(name: str) -> OutputExistsError:
+def appeared_error(name: str) -> OutputExistsError:
+    """Return the error for a name that someone else took while its file was being written."""
     return OutputExistsError(f"{name}: appeared while it was being written")
 
 
-def _prefix(target: Path) -> str:
+def hidden_prefix(target: Path) -> str:
+    """Return how the hidden names of a file's drafts begin."""
     return f".bgfmt-{zlib.crc32(os.fsencode(target.name)):08x}-"
 
 
-def _hidden(target: Path, suffix: str) -> Path:
-    return target.parent / f"{_prefix(target)}{os.urandom(8).hex()}{suffix}"
-
-
-# ---- folders
-
-PARTS = ".parts"
-OLD = ".old"
-# RENAME_EXCHANGE, AT_FDCWD
-_EXCHANGE = 2
-_HERE = -100
-
-
-@contextlib.contextmanager
-def new_folder(path: PathLike, *, force: bool) -> Iterator[Path]:
-    """Make an empty hidden folder, which is renamed to `path` when the block ends without error.
-
-    With `force` it replaces an existing folder. Call `recover_folder` before looking at what exists.
-    """
-    target = Path(path).resolve()
-    hidden = _hidden(target, PARTS)
-    locked = -1
-    try:
-        with system.report_errors_as(path):
-            hidden.mkdir()
-            locked = _locked(hidden)[0]
-            if force:
-                _keep_mode(hidden, target)
-        yield hidden
-        with system.report_errors_as(path):
-            _publish(hidden, target, force)
-    finally:
-        if locked >= 0:
-            os.close(locked)
-        shutil.rmtree(hidden, ignore_errors=True)
-
-
-def recover_folder(path: PathLike) -> None:
-    """Restore a folder after processes that were killed while they made it.
-
-    The old folder gets its name back if the new one did not get it; hidden leftovers are removed.
-    """
-    target = Path(path).resolve()
-    prefix = _prefix(target)
-    with contextlib.suppress(OSError):
-        names = sorted(entry.name for entry in os.scandir(target.parent) if entry.name.startswith(prefix))
-        for name in names:  # those set aside before those never finished
-            hidden = target.parent / name
-            if hidden.is_symlink() or not hidden.is_dir() or hidden.suffix not in (PARTS, OLD):
-                continue
-            fd, free = _locked(hidden.with_suffix(PARTS))
-            try:
-                if not free:
-                    continue
-                if hidden.suffix == OLD and not os.path.lexists(target):
-                    os.rename(hidden, target)
-                else:
-                    shutil.rmtree(hidden, ignore_errors=True)
-            finally:
-                if fd >= 0:
-                    os.close(fd)
-
-
-def _locked(folder: Path) -> tuple[int, bool]:
-    """Lock a folder. Return (descriptor, or -1 if it cannot be opened; whether no other process holds the lock)."""
-    try:
-        fd = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0))
-    except OSError:  # it is gone, or the system opens no folders
-        return -1, True
-    return fd, system.lock(fd) is not False
-
-
-def _publish(hidden: Path, target: Path, force: bool) -> None:
-    """Give the finished folder its name. If the system cannot exchange two names, the old folder is renamed first."""
-    replaced = force and target.is_dir()
-    if replaced and exchange(hidden, target):
-        system.sync_folder(target.parent)
-        return  # what is hidden now is the old one
-    aside = hidden.with_suffix(OLD)
-    if replaced:
-        os.rename(target, aside)
-    try:
-        if os.path.lexists(target):
-            raise _appeared(os.fspath(target))
-        os.rename(hidden, target)
-    except BaseException:
-        if replaced:
-            os.rename(aside, target)
-        raise
-    system.sync_folder(target.parent)
-    if replaced:
-        shutil.rmtree(aside, ignore_errors=True)
-
-
-def exchange(a: Path, b: Path) -> bool:
-    """Exchange the names of two folders atomically; return False if the system or the file system cannot."""
-    try:
-        rename = ctypes.CDLL(None).renameat2
-    except (AttributeError, OSError, TypeError):
-        return False
-    return bool(rename(_HERE, os.fsencode(a), _HERE, os.fsencode(b), _EXCHANGE) == 0)
+def hidden_name(target: Path, suffix: str) -> Path:
+    """Return a new hidden name beside a file."""
+    return target.parent / f"{hidden_prefix(target)}{os.urandom(8).hex()}{suffix}"

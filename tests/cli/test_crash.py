@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from bgfmt.cli import run
-from bgfmt.storage import publish
 from tests.conftest import ROOT
 from tests.support import crash
 
@@ -266,6 +265,7 @@ def test_outputs(golden: Path, tmp_path: Path, verb: str) -> None:
 @pytest.mark.parametrize("way", ["exchange", "two renames"])
 def test_folders(golden: Path, tmp_path: Path, way: str) -> None:
     """Killed anywhere, the old folder or the new one is there, or the next command brings the old one back."""
+    folders = pytest.importorskip("bgfmt.extras.folders")
     start, work = tmp_path / "start", tmp_path / "work"
     start.mkdir()
     for name in ("ts_03x03.bd", "ts_06x02.bd", "ts_06x03.bd"):
@@ -287,7 +287,7 @@ def test_folders(golden: Path, tmp_path: Path, way: str) -> None:
         else:
             assert way == "two renames"
             seen.add("none")
-            publish.recover_folder(work / "made")
+            folders.recover_folder(work / "made")
             assert crash.listing(work / "made") == old
         again = bgfmt(*arguments)
         assert again.returncode == 0, again.stderr

@@ -246,10 +246,11 @@ def main(words: list[str]) -> NoReturn:
     parser.add_argument("--fault", choices=FAULTS, default="kill")
     options = parser.parse_args(words[:split])
     from bgfmt.cli import run
-    from bgfmt.storage import publish
 
     if os.environ.get(PLAIN):
-        publish.exchange = lambda a, b: False
+        from bgfmt.extras import folders
+
+        folders.exchange = lambda a, b: False
     counter = Counter(options.watch, options.at, options.fault)
     counter.install()
     code = run(words[split + 1 :])

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bgfmt.errors import CapabilityError
+from bgfmt.extras.checkpoints import RowFile
 from bgfmt.extras.exam.candidates import ANSWERED, DIED, LATE, STATUS, Answers, Candidate, Failure
 from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, PLAY, TAKE, Array, Exam, Question
-from bgfmt.storage.foreign import load_json_rows
-from bgfmt.storage.rows import RowFile
+from bgfmt.extras.foreign import load_json_rows
 
 MIN_LOSS = 1e-7  # losses up to this are rounding errors
 CHUNK_QUESTIONS = 256  # questions that one worker takes at a time

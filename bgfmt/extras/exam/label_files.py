@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from bgfmt.errors import FormatError
+from bgfmt.extras.foreign import load_json, open_text
 from bgfmt.game.drawing import printable
-from bgfmt.storage.foreign import load_json, open_text
 from bgfmt.storage.source import open_regular
 from bgfmt.tables import EQUITY_COLUMNS
 from bgfmt.tables.flat import import_parquet

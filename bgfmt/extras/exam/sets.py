@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from bgfmt import storage
 from bgfmt.errors import FormatError
+from bgfmt.extras.foreign import load_json
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
-from bgfmt.storage.foreign import load_json
 from bgfmt.storage.source import open_regular
 
 Array = NDArray[Any]

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from bgfmt.errors import PositionError, ScratchError, SolverError
+from bgfmt.extras.checkpoints import RowFile
 from bgfmt.extras.hypergammon.score import Scores
 from bgfmt.extras.hypergammon.solver import HypergammonSolver
 from bgfmt.files.database import load
@@ -27,7 +28,6 @@ from bgfmt.met import Met, gnubg_xml
 from bgfmt.met.model import MAX_AWAY
 from bgfmt.met.score import Score
 from bgfmt.storage import PathLike, check_output, create
-from bgfmt.storage.rows import RowFile
 from bgfmt.tables import ExactHypergammon, Hypergammon
 
 DEFAULT_EFFICIENCY = 2 / 3  # of the cube

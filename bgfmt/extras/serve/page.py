@@ -22,6 +22,7 @@ from urllib.parse import quote, urlsplit
 from bgfmt import jit
 from bgfmt.cli.terminal import Progress
 from bgfmt.errors import CapabilityError, OutputExistsError, TruncatedError
+from bgfmt.extras.folders import new_folder, recover_folder
 from bgfmt.extras.large.stores import remove
 from bgfmt.extras.serve.holdings import Holding, Holdings, legible
 from bgfmt.files.convert import convert
@@ -30,7 +31,6 @@ from bgfmt.formats.gnubg import SIZE, read_header
 from bgfmt.met import load
 from bgfmt.met import names as met_names
 from bgfmt.storage import is_url, system
-from bgfmt.storage.publish import new_folder, recover_folder
 from bgfmt.tables import OneSided, TwoSided
 
 FOLDER = Path(__file__).resolve().parent / "web"

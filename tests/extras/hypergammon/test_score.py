@@ -13,6 +13,7 @@ import pytest
 from bgfmt import met as tables
 from bgfmt.cli import run
 from bgfmt.errors import ScratchError, SolverError
+from bgfmt.extras.checkpoints import seal
 from bgfmt.extras.hypergammon.met import hypergammon_met
 from bgfmt.extras.hypergammon.score import Scores
 from bgfmt.extras.hypergammon.solver import hypergammon
@@ -21,7 +22,6 @@ from bgfmt.game.moves import legal_plays
 from bgfmt.met import Met
 from bgfmt.met.score import Score
 from bgfmt.solver import columns
-from bgfmt.storage.rows import seal
 
 
 @pytest.fixture(scope="module")

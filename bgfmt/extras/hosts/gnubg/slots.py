@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from bgfmt.errors import UnknownFormatError, VerificationError
+from bgfmt.extras import folders
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
 from bgfmt.extras.hosts.gnubg import folder as changes
 from bgfmt.extras.hosts.gnubg.check import Examination
 from bgfmt.extras.hosts.gnubg.folder import SECOND_COPY, copy_new, lock_folder, read_record
 from bgfmt.files import gnubg_folders
 from bgfmt.files.gnubg_folders import HOST_SLOTS, HOSTS, SLOTS, InstallError, PathLike, Place
-from bgfmt.storage import publish
 
 SLOT_OF = {name: slot for slot, name in SLOTS.items()}
 LAUNCHED = ("debian", "upstream")  # hosts that a script starts; the others use an environment variable
@@ -221,8 +221,8 @@ def _bring(item: Path, here: Path) -> None:
         here.symlink_to(item, target_is_directory=item.is_dir())
     except (OSError, NotImplementedError):
         if item.is_dir():
-            publish.recover_folder(here)
-            with publish.new_folder(here, force=False) as made:
+            folders.recover_folder(here)
+            with folders.new_folder(here, force=False) as made:
                 shutil.copytree(item, made, dirs_exist_ok=True)
         else:
             copy_new(item, here)

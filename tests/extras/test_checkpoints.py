@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bgfmt.errors import ScratchError
-from bgfmt.storage.rows import RowFile, read_rows
+from bgfmt.extras.checkpoints import RowFile, read_rows
 
 ROWS = ["[0, 0.5]", "[1, 0.25]", '{"name": "Zoë"}']
 
