@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
-from bgfmt.analysis.engines import EngineDecider
 from bgfmt.extras import matches
+from bgfmt.extras.engines import EngineDecider
 from bgfmt.extras.hosts.external import Player
 from bgfmt.extras.hosts.server import Server
 from bgfmt.extras.lab.engine.bkg import Bkg

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bgfmt import met as mets
-from bgfmt.analysis import bulk, choose, engines, races
+from bgfmt.analysis import bulk, choose, races
 from bgfmt.analysis.answers import (
     CALCULATION,
     COLUMNS,
@@ -34,6 +34,7 @@ from bgfmt.analysis.answers import (
 from bgfmt.analysis.choose import Asked, Databases
 from bgfmt.analysis.cube import CubeAction, Grid, values_after_play
 from bgfmt.analysis.library import Library
+from bgfmt.analysis.outside import OutsideEngine, PlainRule, untidiness
 from bgfmt.analysis.positions import one_or_two
 from bgfmt.analysis.sources import Calculate, Limits, Progress, Sources, Worths
 from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
@@ -65,7 +66,7 @@ __all__ = [
 
 
 SURE_LOSS = -1.0 + 1e-6  # a stored cubeless equity of 0 reads as -1 exactly
-Outside = Literal["refuse", "rule"] | engines.OutsideEngine
+Outside = Literal["refuse", "rule"] | OutsideEngine
 Asking = GameState | Position | str  # the subject of a query; text is read as `GameState.parse` does
 
 
@@ -92,7 +93,7 @@ class Advisor:
         Seconds of rollouts for a decision that is closer than the error of an estimate, 0 for none.
     outside
         What `decide` does where nothing covers the position: "refuse" raises NotCoveredError, "rule" uses
-        `engines.PlainRule`; else an engine that is then queried.
+        `PlainRule`; else an engine that is then queried.
     progress
         Called as ``progress(done, total)`` during a calculation.
 
@@ -314,7 +315,7 @@ class Advisor:
     ) -> RankedPlays:
         """Rank the plays of the state's roll, one for each different result, best first.
 
-        Plays of equal value are ranked by cubeless equity, then by `engines.untidiness`.
+        Plays of equal value are ranked by cubeless equity, then by `untidiness`.
 
         Parameters
         ----------
@@ -362,7 +363,7 @@ class Advisor:
             (-round(float(v), 11), -round(float(w), 11))
             for v, w in zip(worths.values, worths.cubeless, strict=True)
         ]
-        order = sorted(range(len(plays)), key=lambda k: (near[k], engines.untidiness(results[k])))
+        order = sorted(range(len(plays)), key=lambda k: (near[k], untidiness(results[k])))
         return _ranked(plays, worths, order, **common)
 
     def exact_loss(self, played: RankedPlay, best: RankedPlay, cube: str) -> float | None:
@@ -463,8 +464,8 @@ class Advisor:
         except NotCoveredError:
             if self.outside == "refuse":
                 raise
-        engine = engines.PlainRule(self.library.tables) if isinstance(self.outside, str) else self.outside
-        source: Source = "rule" if isinstance(engine, engines.PlainRule) else "engine"
+        engine = PlainRule(self.library.tables) if isinstance(self.outside, str) else self.outside
+        source: Source = "rule" if isinstance(engine, PlainRule) else "engine"
         if state.kind != "play" or state.dice is None:
             doubles, takes = engine.double(state)
             word = ("take" if takes else "pass") if state.doubled else ("double" if doubles else "roll")

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.analysis import choose, engines
+from bgfmt.analysis import choose
 from bgfmt.analysis.answers import EQUAL, ESTIMATE, TABLE_OF_PAIRS, RankedPlay, RankedPlays, is_close
 from bgfmt.analysis.cube import MatchCube, decide
 from bgfmt.analysis.ondemand import MatchAnswer, match_answer
+from bgfmt.analysis.outside import untidiness
 from bgfmt.analysis.sources import Sources
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
@@ -119,7 +120,7 @@ def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -
                 loss_mwc=lost,
             )
         )
-    ranked.sort(key=lambda play: (-round(play.mwc or 0.0, 11), engines.untidiness(play.result)))
+    ranked.sort(key=lambda play: (-round(play.mwc or 0.0, 11), untidiness(play.result)))
     return RankedPlays(
         source=answer.cube.source, table=answer.cube.table, proved=answer.cube.proved,
         max_error={"mwc": error, "value": emg(error)},

@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.analysis import engines
 from bgfmt.errors import BgfmtError, CapabilityError, FormatError, NotCoveredError
+from bgfmt.extras import engines
 from bgfmt.extras.exam.sets import Array, Question
+from bgfmt.extras.foreign import load_json, open_text
 from bgfmt.extras.matches.plays import chequers_after, read_play
 from bgfmt.game.board import Side
 from bgfmt.game.drawing import printable
-from bgfmt.storage.foreign import load_json, open_text
 from bgfmt.tables.registry import entry_points
 
 STATUS = ("answered", "illegal", "late", "died", "not answered")

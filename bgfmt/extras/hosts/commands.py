@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import click
 
-from bgfmt.analysis import engines
 from bgfmt.cli import asking, options
 from bgfmt.cli.sections import section
 from bgfmt.cli.verify import LEVELS
+from bgfmt.extras import engines
 from bgfmt.extras.hosts import conformance
 from bgfmt.extras.hosts.conformance import V01, V02
 from bgfmt.extras.hosts.gnubg import check as gnubg_check

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bgfmt.analysis.answers import Decision, Source
-from bgfmt.analysis.engines import Decider
 from bgfmt.errors import BgfmtError, extra
+from bgfmt.extras.engines import Decider
 from bgfmt.extras.lab.thumb.doubling import janowski
 from bgfmt.game.board import Position, Side
 from bgfmt.game.drawing import printable

@@ -14,8 +14,8 @@ from typing import IO, Any
 
 from bgfmt import __version__
 from bgfmt.analysis.advisor import Advisor
-from bgfmt.analysis.engines import Decider, Outside
 from bgfmt.errors import CONTACT, BgfmtError, NotCoveredError
+from bgfmt.extras.engines import Decider, Outside
 from bgfmt.extras.hosts.conformance import V01, V02
 from bgfmt.extras.hosts.external import format_decision, format_play
 from bgfmt.game.identifiers import from_gnubg_id, from_xgid, parse

@@ -21,11 +21,11 @@ from bgfmt.analysis import ondemand
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.solving import MONEY
 from bgfmt.errors import BgfmtError, FormatError, NotCoveredError, PositionError
+from bgfmt.extras.checkpoints import RowFile
+from bgfmt.extras.foreign import load_json_rows
 from bgfmt.extras.races.rollouts import Oracle
 from bgfmt.game.state import GameState
 from bgfmt.solver.workers import ThreadWorkers
-from bgfmt.storage.foreign import load_json_rows
-from bgfmt.storage.rows import RowFile
 from bgfmt.tables.flat import pyarrow
 
 VALUES = ("cubeless", "owned", "centered", "opponent", "no_double", "double_take")

@@ -16,8 +16,8 @@ import bgfmt
 from bgfmt import Position, Side
 from bgfmt.analysis import Advisor
 from bgfmt.analysis.cube import values_after_play
-from bgfmt.analysis.engines import EngineDecider, create
 from bgfmt.analysis.ondemand import solve_match
+from bgfmt.extras.engines import EngineDecider, create
 from bgfmt.extras.hosts.external import RESIGNATIONS, Player, Reply, format_play
 from bgfmt.extras.hosts.server import Server
 from bgfmt.game.moves import legal_plays

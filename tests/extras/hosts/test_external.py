@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import bgfmt
 from bgfmt import Database, Position, Side
 from bgfmt.analysis import Advisor
-from bgfmt.analysis.engines import EngineDecider
 from bgfmt.errors import PositionError
+from bgfmt.extras.engines import EngineDecider
 from bgfmt.extras.hosts import external
 from bgfmt.extras.hosts.external import Player, Session
 from bgfmt.game.identifiers import fibs, from_fibs

@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from bgfmt.analysis import engines
-from bgfmt.analysis.engines import EngineDecider
 from bgfmt.cli import run
 from bgfmt.errors import CapabilityError, EngineError, FormatError, PositionError
-from bgfmt.extras import matches
+from bgfmt.extras import engines, matches
+from bgfmt.extras.engines import EngineDecider
 from bgfmt.extras.hosts.external import Player, Session
 from bgfmt.extras.hosts.ubgi import Engine as Ubgi
 from bgfmt.extras.lab import engine

@@ -13,10 +13,10 @@ import click
 
 from bgfmt import jit, storage
 from bgfmt.analysis.choose import check_unfinished
-from bgfmt.analysis.engines import parse_options
 from bgfmt.cli import options
 from bgfmt.cli.terminal import Progress
 from bgfmt.extras import matches
+from bgfmt.extras.engines import parse_options
 from bgfmt.extras.lab import engine
 from bgfmt.extras.lab.engine import Engine
 from bgfmt.extras.lab.engine.bkg import Bkg

@@ -1,5 +1,5 @@
-"""BKG as an engine; `bgfmt.analysis.engines` says what an engine is and how to add one."""
+"""BKG as an engine; `bgfmt.extras.engines` says what an engine is and how to add one."""
 
-from bgfmt.analysis.engines import Engine, create, names
+from bgfmt.extras.engines import Engine, create, names
 
 __all__ = ["Engine", "create", "names"]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
-from bgfmt.analysis.engines import query_play
 from bgfmt.extras import matches
+from bgfmt.extras.engines import query_play
 from bgfmt.extras.lab.engine import Engine
 from bgfmt.extras.lab.playing import Quit, Undo
 from bgfmt.extras.lab.playing.dice import Dice, Roll

@@ -19,8 +19,8 @@ from enum import IntEnum
 from fractions import Fraction
 from typing import Literal
 
-from bgfmt.analysis.engines import Engine
 from bgfmt.errors import PositionError
+from bgfmt.extras.engines import Engine
 from bgfmt.game.board import Position
 from bgfmt.game.moves import ROLLS, legal_plays
 from bgfmt.game.state import GameState
