@@ -15,8 +15,8 @@ from bgfmt.errors import CapabilityError, CorruptError
 from bgfmt.met.model import MAX_AWAY, Met
 
 DEFAULT = "Kazaross-XG2"
-SHIPPED = ("Kazaross-XG2", "Rockwell-Kazaross", "Kazaross-Shaw", "g11", "mec26")
-PARAMETERS = ("zadeh",)  # shipped too: files of parameters from which the values are calculated
+#: file names in `data/met` without suffix; `zadeh` is a file of parameters, see `bgfmt.met.parameters`
+SHIPPED = ("Kazaross-XG2", "Rockwell-Kazaross", "Kazaross-Shaw", "g11", "mec26", "zadeh")
 MAX_FILE_BYTES = 1 << 20
 
 __all__ = ["DEFAULT", "MAX_AWAY", "Met", "load", "names", "read"]
@@ -45,9 +45,7 @@ def load(name: str | os.PathLike[str] = DEFAULT, *, extend: bool = False) -> Met
         The file holds no match equity table.
     """
     text = os.fspath(name)
-    shipped = {table.lower(): table for table in (*SHIPPED, *PARAMETERS)}.get(
-        text.lower().removesuffix(".xml")
-    )
+    shipped = {table.lower(): table for table in SHIPPED}.get(text.lower().removesuffix(".xml"))
     if shipped is not None and not (text.lower().endswith(".xml") and Path(text).exists()):
         data = Path(__file__).parents[1].joinpath("data", "met", f"{shipped}.xml").read_bytes()
         return read(data, f"{shipped}.xml", shipped, extend=extend)
