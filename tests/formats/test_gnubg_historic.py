@@ -56,10 +56,12 @@ def test_both_parts_are_read(file: Path, tmp_path: Path) -> None:
     with bgfmt.open(file) as db:
         assert (db.format.name, db.info()["parts"]) == ("gnubg-2001", 2)
         assert same_numbers(db.table, parts()[0])
+        assert db.table.recipe == "gnubg-2001"
         assert db.lookup(Side(0, 0, 0, 0, 0, 1)).mean_rolls == pytest.approx(1.25, abs=1e-4)
         assert list(db.audit()) == []
     with bgfmt.open(file, part=1) as db:
         assert same_numbers(db.table, parts()[1])
+        assert db.table.recipe == "gnubg-2001"
         assert db.lookup(Position(Side(0, 0, 0, 0, 0, 1), Side(1))).win == pytest.approx(27 / 36, abs=1e-4)
         assert list(db.audit()) == []
     bgfmt.convert(file, tmp_path / "copy.bd")

@@ -57,9 +57,9 @@ class Gnubg2001(Format[Part]):
             raise FormatError(f"{source.name}: a gnubg-2001 file has {SIZE:,} bytes, not {source.size:,}")
         if offset == 0:
             rows = source.array("<u2", (SIDES, ROLLS), 0)
-            return Reading.of(OneSided, source, 0, FIRST, POINTS, 15, bearoff=rows)
+            return Reading.of(OneSided, source, 0, FIRST, POINTS, 15, bearoff=rows, recipe=self.name)
         pairs = source.array("<u2", (PAIRED, PAIRED, 1), FIRST)
-        return Reading.of(TwoSided, source, FIRST, SECOND, POINTS, 6, equities=pairs)
+        return Reading.of(TwoSided, source, FIRST, SECOND, POINTS, 6, equities=pairs, recipe=self.name)
 
     def host_facts(self, reading: Reading[Part]) -> dict[str, Any]:
         facts = super().host_facts(reading)
