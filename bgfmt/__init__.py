@@ -13,8 +13,6 @@ checkers. Extras add names by the entry points `bgfmt.names`.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 __version__ = "0.3.0"
 
 #: public name -> where it is defined, `module` or `module:attribute`
@@ -51,6 +49,8 @@ __all__ = list(_NAMES)
 
 
 def __getattr__(name: str) -> object:
+    from importlib import import_module  # here, so that little runs before `bgfmt.__main__` handles Ctrl-C
+
     place = _NAMES.get(name) or _extra_names().get(name)
     if place is None:
         raise AttributeError(f"module 'bgfmt' has no attribute {name!r}")
@@ -67,6 +67,8 @@ def __dir__() -> list[str]:
 
 
 def _extra_names() -> dict[str, str]:
+    from importlib import import_module
+
     registry = import_module("bgfmt.tables.registry")
     points = registry.entry_points("bgfmt.names").items()
     return {name: point.value for name, point in points if "." not in name and point.is_installed()}

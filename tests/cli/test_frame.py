@@ -143,15 +143,20 @@ def test_no_table_from_standard_input_is_one_line() -> None:
     assert done.stderr.count(b"\n") == 1
 
 
-def test_an_interrupt_while_the_command_is_loaded_is_one_line() -> None:
-    """It comes with one of the modules that the command imports."""
+@pytest.mark.parametrize("interrupt", ["signal.raise_signal(signal.SIGINT)", "type('A', (), {'a': Named()})"])
+def test_an_interrupt_while_the_command_is_loaded_is_one_line(interrupt: str) -> None:
+    """It comes with one of the modules that the command imports, also where Python 3.11 makes it a RuntimeError."""
     code = """
 import signal, sys
+
+class Named:
+    def __set_name__(self, owner, name):
+        signal.raise_signal(signal.SIGINT)
 
 class Interrupt:
     def find_spec(self, name, path=None, target=None):
         if name == "{}":
-            signal.raise_signal(signal.SIGINT)
+            INTERRUPT
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from bgfmt.__main__ import main
@@ -160,7 +165,7 @@ sys.argv[:] = ["bgfmt", "id", "4HPwATDgc/ABMA"]
 main()
 """
     for name in ("bgfmt.cli", "click", "numpy", "bgfmt.tables.registry"):
-        words = [sys.executable, "-c", code.replace("{}", name)]
+        words = [sys.executable, "-c", code.replace("{}", name).replace("INTERRUPT", interrupt)]
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
         assert (done.returncode, done.stderr) == (130, "bgfmt: interrupted\n"), name
 
