@@ -68,6 +68,7 @@ class GameState:
     limit : log2 of the largest cube.
     cube_in_use : False if the game is played without a cube.
     chequers : how many a side began with; fewer than 15 in hypergammon.
+    names : of player 0 and player 1, from a FIBS line or a match; P0 and P1 if unknown.
     beavered : how often a pending double has been turned back: 1 a beaver, 2 a raccoon.
     ended : how the game has ended, if an identifier says that it has: "over", "resigned", "passed"; else "".
     notes : further content of an identifier, as text, that no field holds; ignored by comparison.

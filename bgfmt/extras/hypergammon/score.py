@@ -31,6 +31,7 @@ from bgfmt.solver.machine import check_memory, thread_count
 Stepping = Callable[[int, float], None]
 MAX_CHANGE = 5e-13
 MAX_STEPS = 2000
+MIN_WON = 1e-6  # a game, or with one chequer a gammon, is worth less if it levels the match
 MAX_COLUMNS = 9  # cube states at any score up to 16-away
 
 
@@ -74,9 +75,10 @@ class Scores(IterationBase):
         """
         kept = columns.match_columns(score, gammons=True)
         worth, steps, change = self.solve_values(kept, stepping)
-        if self._first is None:
-            # chances, to begin other scores with
-            self._first = worth[..., :1].copy() / np.abs(worth[0, 0, 1, 0])
+        won = abs(worth[0, 0, 1, 0])
+        if self._first is None and won > MIN_WON:
+            # values from -1 to 1 that other scores begin with
+            self._first = worth[..., :1] / won
         place = kept.states.index(CubeState(1, NOBODY))
         return SolvedScore(float(1 + self.average_opening(worth)[place]) / 2, steps, change)
 

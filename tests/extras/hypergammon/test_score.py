@@ -19,7 +19,7 @@ from bgfmt.extras.hypergammon.score import Scores
 from bgfmt.extras.hypergammon.solver import hypergammon
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import legal_plays
-from bgfmt.met import Met
+from bgfmt.met import Met, load
 from bgfmt.met.score import Score
 from bgfmt.solver import columns
 
@@ -75,6 +75,15 @@ def test_scores_mirror_each_other_whatever_the_threads(one: Scores, met: Met) ->
     with Scores(1, 1) as alone:
         alone.solve(Score((2, 2), met))
         assert alone.solve(Score((2, 4), met)).chance == pytest.approx(there, abs=1e-13)
+
+
+def test_a_first_score_that_a_gammon_levels(one: Scores) -> None:
+    """A gammon won at 4-away, 2-away leaves 2-away each: worth 0, by which nothing is divided."""
+    table = load()
+    with Scores(1, 1) as alone, np.errstate(all="raise"):
+        for away in ((4, 2), (2, 3)):
+            expected = one.solve(Score(away, table)).chance
+            assert alone.solve(Score(away, table)).chance == pytest.approx(expected, abs=1e-11)
 
 
 def test_for_the_match_a_race_is_won_as_often_as_in_the_cubeless_game(one: Scores, met: Met) -> None:
