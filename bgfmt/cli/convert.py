@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -92,11 +92,27 @@ def convert(
     chosen |= _format_options(more)
     pairs = _pairs(files, output, how["to"])
     how |= {"format": described, "dry": dry}
-    several = len(pairs) > 1
     if as_json and not dry and pairs[0][1] == STREAM:
         raise click.UsageError("standard output takes the table or --json, not both")
-    if not dry and output is not None and pairs[0][1] != output:
-        Path(output).mkdir(parents=True, exist_ok=True)
+    folder = Path(output) if not dry and output is not None and pairs[0][1] != output else None
+    with _folder(folder):
+        return _convert_all(pairs, how, chosen, quiet=quiet, as_json=as_json)
+
+
+def _convert_all(
+    pairs: Sequence[tuple[str, str]],
+    how: dict[str, Any],
+    chosen: dict[str, Any],
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Convert each (source, destination), print what was done, and return the exit code.
+
+    how : arguments of `bgfmt.convert`. chosen : options of the format.
+    """
+    several = len(pairs) > 1
+    dry = how["dry"]
     made: list[dict[str, Any]] = []
     failed = 0
     for source, destination in pairs:
@@ -172,6 +188,20 @@ def _file_name(source: str, to: str | None) -> str:
     if form is None or not form.suffixes or name.lower().endswith(form.suffixes):
         return name
     return Path(name).stem + form.suffixes[0]
+
+
+@contextmanager
+def _folder(path: Path | None) -> Iterator[None]:
+    """Create a folder, with its parents, and remove what is still empty in the end; None for no folder."""
+    created = [] if path is None else [one for one in (path, *path.parents) if not one.exists()]
+    try:
+        if path is not None:
+            path.mkdir(parents=True, exist_ok=True)
+        yield
+    finally:
+        for one in created:
+            with suppress(OSError):  # not empty
+                one.rmdir()
 
 
 @contextmanager

@@ -128,6 +128,25 @@ def test_convert_several_files_into_a_folder(capsys: pytest.CaptureFixture[str],
     assert (tmp_path / "one" / "os_p06.csv").exists()
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_convert_leaves_no_empty_folder(
+    error: type[BaseException],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> list[str]:
+        raise error("no more")
+
+    (tmp_path / "there").mkdir()
+    monkeypatch.setattr("bgfmt.convert", fail)
+    code = 130 if error is KeyboardInterrupt else 2
+    for folder in ("a/b/", "there/"):
+        assert cli(capsys, "convert", OS, "-o", f"{tmp_path}/{folder}", "--to", "csv")[0] == code
+        assert cli(capsys, "convert", OS, TS, "-o", tmp_path / folder, "--to", "csv")[0] == code
+    assert [path.name for path in tmp_path.rglob("*")] == ["there"]
+
+
 def test_convert_standard_input_and_output(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bgfmt", "convert"]
     with open(TS, "rb") as source:
