@@ -6,20 +6,134 @@ frame up to 24, his bar 0; Black moves down, his bar 25.
 
 from __future__ import annotations
 
+import io
 import struct
 import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
+from typing import Any
 
-from bgfmt.errors import FormatError, PositionError, format_bytes
+from construct import (
+    Bytes,
+    Const,
+    Construct,
+    ConstructError,
+    FlagsEnum,
+    GreedyBytes,
+    If,
+    Int8ul,
+    Int16ul,
+    Int32ul,
+    IntegerError,
+    Prefixed,
+    StopIf,
+    Struct,
+    stream_read,
+    this,
+)
+
+from bgfmt.errors import FormatError, PositionError
 from bgfmt.extras.matches.model import Match, Result, Rules, is_cube, one_point_away
 from bgfmt.extras.matches.plays import signed_position
 from bgfmt.extras.matches.walk import GameWalk, finish_match
 from bgfmt.game.board import Position
 
 ROLLS = tuple((a, b) for a in range(1, 7) for b in range(a, 7))  # 11 12 13 ... 66
+MAGIC = b"OGXM"
+END = b"END!"
+NO_START = b"\xff\xff"
+
+
+class _Number(Construct):  # type: ignore[misc]
+    """Unsigned integer of seven bits a byte, lowest first, in at most ten bytes."""
+
+    def _parse(self, stream: io.BytesIO, context: Any, path: str) -> int:
+        value = 0
+        for shift in range(0, 70, 7):
+            byte: int = stream_read(stream, 1, path)[0]
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+        raise IntegerError("the end of a number", path=path)
+
+
+def _optional(bit: int, content: Construct) -> Construct:
+    """Return a field that a record has if its mask has this bit."""
+    return If(this.mask & bit, content)
+
+
+_NUMBER = _Number()
+_BOARD = Bytes(26)
+_HEADER = Struct("magic" / Const(MAGIC), "major" / Int16ul, "minor" / Int16ul, "least" / Int16ul,
+                 "unread" / Int16ul, "size" / Int32ul)  # fmt: skip
+
+# -- structures of version 1; fields that are not needed are "unread"
+
+_FLAGS_1 = Int32ul
+_CHUNK_1 = Struct("letters" / Bytes(4), "size" / Int32ul, "unread" / Bytes(4))
+_TEXT_1 = Prefixed(Int8ul, GreedyBytes)
+_MATCH_1 = Struct(
+    "length" / Int16ul,
+    "unread" / Int8ul,
+    "rules" / FlagsEnum(Int8ul, crawford=1, jacoby=2, beavers=4),
+    "unread_2" / Bytes(20),
+    "white" / _TEXT_1,
+    "black" / _TEXT_1,
+)
+_GAME_1 = Struct(
+    "unread" / Int8ul,
+    "plies" / Int16ul,
+    "winner" / Int8ul,
+    "points" / Int8ul,
+    "flags" / FlagsEnum(Int8ul, crawford=1),
+    "unread_2" / Bytes(2),
+    "start" / Bytes(2),  # of a board, or NO_START
+    "start_2" / If(this.start != NO_START, Bytes(25)),
+)
+_END_1 = Struct("letters" / Const(END), "size" / Int32ul)
+
+# -- structures of version 2: records, of which a mask tells the fields
+
+_BYTES_2 = Prefixed(_NUMBER, GreedyBytes)
+_SECTION_2 = Struct("letters" / Bytes(4), StopIf(this.letters == END), "size" / Int32ul, "flags" / Int8ul)
+_CHECKSUM_2 = Prefixed(_NUMBER, Struct(
+    "mask" / _NUMBER,
+    "kind" / _NUMBER,
+    "size" / _NUMBER,
+    "digest" / If(this.kind == 0, Bytes(this.size)),
+))  # fmt: skip
+_MATCH_2 = Prefixed(_NUMBER, Struct(
+    "mask" / _NUMBER,
+    "length" / _NUMBER,
+    "variant" / _NUMBER,
+    "white" / _optional(1, _BYTES_2),
+    "black" / _optional(2, _BYTES_2),
+    "rules" / _optional(4, FlagsEnum(_NUMBER, crawford=1, jacoby=2, beavers=4, automatic=16)),
+    "cube_limit" / _optional(8, _NUMBER),
+    "scores" / _optional(16, _NUMBER[2]),
+))  # fmt: skip
+_GAME_2 = Prefixed(_NUMBER, Struct(
+    "mask" / _NUMBER,
+    "winner" / _optional(1, _NUMBER),
+    "points" / _optional(2, _NUMBER),
+    "start" / _optional(8, _BOARD),
+    "cube" / _optional(16, _NUMBER),
+    "owner" / _optional(32, _NUMBER),
+    "automatic" / _optional(64, _NUMBER),
+))  # fmt: skip
+_PLY_2 = Prefixed(_NUMBER, Struct(
+    "mask" / _NUMBER,
+    "dice" / _optional(1, Int8ul[2]),
+    "points" / _optional(2, _NUMBER),
+    "cube" / _optional(4, _NUMBER),
+    "settlement" / _optional(16, Bytes(4)),
+    "steps" / _optional(32, _BYTES_2),
+    "board" / _optional(64, _BOARD),
+    "action" / _optional(128, _NUMBER),
+    "owner" / _optional(256, _NUMBER),
+))  # fmt: skip
 
 
 @dataclass
@@ -40,23 +154,23 @@ class Source:
         self.at += size
         return self.data[self.at - size : self.at]
 
-    def unpack(self, form: str, what: str) -> tuple[int, ...]:
-        return struct.unpack(form, self.take(struct.calcsize(form), what))
-
     def byte(self) -> int:
         return self.take(1, "data")[0]
 
-    def varint(self) -> int:
-        value = 0
-        for shift in range(0, 70, 7):
-            byte = self.byte()
-            value |= (byte & 127) << shift
-            if byte < 128:
-                return value
-        raise self.bad("the end of a number", "more of it")
-
-    def text(self, size: int) -> str:
-        return self.take(size, "text").decode("utf-8", "replace").strip()
+    def parse(self, layout: Construct, what: str) -> Any:
+        """Return the structure that begins here, and skip it; FormatError names its field that cannot be read."""
+        stream = io.BytesIO(self.data)  # shares the bytes
+        stream.seek(self.at)
+        try:
+            parsed = layout.parse_stream(stream)
+        except ConstructError as error:
+            *_, field = error.path.split(" -> ")
+            reason = str(error).splitlines()[-1]
+            raise FormatError(f"{self.name}: byte {self.at}: {what}: {field}: {reason}") from None
+        if stream.tell() > self.end:
+            raise self.bad(what, f"{self.end - self.at} bytes")
+        self.at = stream.tell()
+        return parsed
 
     def part(self, size: int, what: str) -> Source:
         """Return a cursor over the next `size` bytes, and skip them here."""
@@ -64,11 +178,10 @@ class Source:
         self.take(size, what)
         return Source(self.data, begin, begin + size, self.name)
 
-    def record(self, leading: int = 0) -> tuple[Source, int, list[int]]:
-        """Return a cursor over the next record's fields, its field mask, and `leading` numbers before the fields."""
-        fields = self.part(self.varint(), "a record")
-        mask = fields.varint()
-        return fields, mask, [fields.varint() for _ in range(leading)]
+
+def _text(data: bytes | None) -> str:
+    """Return the text of a field, "" if there is none."""
+    return (data or b"").decode("utf-8", "replace").strip()
 
 
 @dataclass
@@ -164,45 +277,40 @@ def read(data: bytes, name: str = "<ogxm>") -> Iterator[Match]:
 
 def _read_match(data: bytes, begin: int, name: str) -> tuple[Match, int]:
     source = Source(data, begin, len(data), name)
-    if source.take(4, "OGXM") != b"OGXM":
-        raise FormatError(
-            f"{name}: byte {begin}: expected OGXM, found {format_bytes(data[begin : begin + 4])}"
-        )
-    major, _, least, _ = source.unpack("<HHHH", "versions")
-    if major not in (1, 2) or least > 2:
+    header = source.parse(_HEADER, "OGXM")
+    if header.major not in (1, 2) or header.least > 2:
         source.at = begin + 4
-        raise source.bad("version 1 or 2", f"{major}, for readers of {least}")
-    size = source.unpack("<I", "the size")[0]
+        raise source.bad("version 1 or 2", f"{header.major}, for readers of {header.least}")
+    size = header.size
     if not 20 <= size <= len(data) - begin:
         source.at = begin + 12
         raise source.bad(f"a size up to {len(data) - begin}", size)
     source.end = begin + size
-    return (_read_version_1 if major == 1 else _read_version_2)(source, begin), size
+    return (_read_version_1 if header.major == 1 else _read_version_2)(source, begin), size
 
 
 # -- version 1 -------------------------------------------------------------------------------------------
 
 
 def _read_version_1(source: Source, begin: int) -> Match:
-    source.unpack("<I", "flags")
-    header: Source | None = None
+    source.parse(_FLAGS_1, "flags")
+    match_chunk: Source | None = None
     games: list[Source] = []
-    while source.end - source.at > 8:
-        letters = source.take(4, "a chunk")
-        size, _, _ = source.unpack("<IHH", "a chunk")
-        chunk = source.part(size, f"chunk {letters!r}")
-        if letters == b"MHDR":
-            header = chunk
-        elif letters == b"GAME":
+    while source.end - source.at > _END_1.sizeof():
+        head = source.parse(_CHUNK_1, "a chunk")
+        chunk = source.part(head.size, f"chunk {head.letters!r}")
+        if head.letters == b"MHDR":
+            match_chunk = chunk
+        elif head.letters == b"GAME":
             games.append(chunk)
-    if source.take(4, "END!") != b"END!" or source.unpack("<I", "the size again")[0] != source.end - begin:
+    if source.parse(_END_1, "END! and the size").size != source.end - begin:
         raise source.bad("END! and the size", "something else")
-    if header is None:
+    if match_chunk is None:
         raise FormatError(f"{source.name}: byte {begin}: no match header (MHDR)")
-    length, _, flags, *_ = header.unpack("<HBBHHBBIH8s", "the match header")
-    players = (header.text(header.byte()), header.text(header.byte()))
-    rules = Rules(bool(flags & 1), bool(flags & 2), bool(flags & 4))
-    match = Match(players, length, rules=rules, format=NAME, unit="ply")
+    header = match_chunk.parse(_MATCH_1, "the match header")
+    rules = Rules(header.rules.crawford, header.rules.jacoby, header.rules.beavers)
+    players = (_text(header.white), _text(header.black))
+    match = Match(players, header.length, rules=rules, format=NAME, unit="ply")
     walks = list[GameWalk]()
     for number, chunk in enumerate(games, 1):
         walks.append(GameWalk(match, number=number, scores=_score_after(walks[-1]) if walks else (0, 0)))
@@ -220,14 +328,13 @@ def _score_after(walk: GameWalk) -> tuple[int, int]:
 
 
 def _read_game_1(chunk: Source, walk: GameWalk) -> None:
-    _, count, winner, points, flags, _, _ = chunk.unpack("<BHBBBBB", "a game")
-    walk.crawford = bool(flags & 1)
-    if winner in (0, 1):
-        walk.result = Result(winner, points)
-    start = chunk.take(2, "a start")
-    if start != b"\xff\xff" and (board := _position((start + chunk.take(25, "a start"))[:26], walk, 0)):
+    game = chunk.parse(_GAME_1, "a game")
+    walk.crawford = game.flags.crawford
+    if game.winner in (0, 1):
+        walk.result = Result(game.winner, game.points)
+    if game.start_2 is not None and (board := _position((game.start + game.start_2)[:26], walk, 0)):
         walk.begin(board)
-    for at in range(1, count + 1):
+    for at in range(1, game.plies + 1):
         head = chunk.byte()
         ply = Ply(head & 31, 0 if head & 32 else 1)
         if ply.action <= 20:
@@ -250,46 +357,42 @@ def _dice_count(action: int) -> int:
 
 
 def _read_version_2(source: Source, begin: int) -> Match:
-    header: Source | None = None
+    match_section: Source | None = None
     games: list[Source] = []
     notes: list[str] = []
     while True:
         at = source.at
-        letters = source.take(4, "a section or END!")
-        if letters == b"END!":
+        head = source.parse(_SECTION_2, "a section or END!")
+        if head.letters == END:
             break
-        size, flags = source.unpack("<IB", "a section")
-        section = source.part(size, f"section {letters!r}")
-        if letters == b"MTCH":
-            header = section
-        elif letters == b"GAME":
+        section = source.part(head.size, f"section {head.letters!r}")
+        if head.letters == b"MTCH":
+            match_section = section
+        elif head.letters == b"GAME":
             games.append(section)
-        elif letters == b"CSUM":
-            fields, _, (kind, size) = section.record(2)
-            digest = fields.take(size, "a digest") if kind == 0 else b""
-            if kind == 0 and int.from_bytes(digest, "little") != zlib.crc32(source.data[begin:at]):
+        elif head.letters == b"CSUM":
+            stored = section.parse(_CHECKSUM_2, "a checksum").digest
+            if stored is not None and int.from_bytes(stored, "little") != zlib.crc32(source.data[begin:at]):
                 notes.append("the checksum of the file is wrong")
-        elif flags & 1:
-            unknown = f"a section {letters!r} that must be known, and is not"
+        elif head.flags & 1:
+            unknown = f"a section {head.letters!r} that must be known, and is not"
             raise FormatError(f"{source.name}: byte {at}: {unknown}")
-    if header is None:
+    if match_section is None:
         raise FormatError(f"{source.name}: byte {begin}: no match header (MTCH)")
-    fields, mask, (length, variant) = header.record(2)
-    if variant > 1:
-        other = f"variant {variant} is neither backgammon nor Nackgammon"
-        raise FormatError(f"{source.name}: byte {header.at}: {other}")
-    names = [fields.text(fields.varint()) if mask >> bit & 1 else "" for bit in (0, 1)]
-    rules = Rules()
-    players = (names[0], names[1])
-    if mask & 4:
-        flags = fields.varint()
-        crawford, jacoby, beavers, automatic = (bool(flags & bit) for bit in (1, 2, 4, 16))
-        rules = Rules(crawford, jacoby, beavers, None, automatic)
-    rules = replace(rules, cube_limit=fields.varint() if mask & 8 else None)
-    scores = (fields.varint(), fields.varint()) if mask & 16 else (0, 0)
-    crawford_seen = bool(mask >> 11 & 1) or not rules.crawford
-    usual = Match(players, min(length, 99_999), rules=rules, format=NAME, unit="ply", notes=tuple(notes))
-    starts = [usual, replace(usual, rules=replace(rules, variation="nackgammon"))][: variant + 1]
+    header = match_section.parse(_MATCH_2, "the match header")
+    if header.variant > 1:
+        other = f"variant {header.variant} is neither backgammon nor Nackgammon"
+        raise FormatError(f"{source.name}: byte {match_section.at}: {other}")
+    rules = Rules(cube_limit=header.cube_limit)
+    if header.rules is not None:
+        said = header.rules
+        rules = Rules(said.crawford, said.jacoby, said.beavers, header.cube_limit, said.automatic)
+    players = (_text(header.white), _text(header.black))
+    scores = (0, 0) if header.scores is None else (header.scores[0], header.scores[1])
+    crawford_seen = bool(header.mask >> 11 & 1) or not rules.crawford
+    length = min(header.length, 99_999)
+    usual = Match(players, length, rules=rules, format=NAME, unit="ply", notes=tuple(notes))
+    starts = [usual, replace(usual, rules=replace(rules, variation="nackgammon"))][: header.variant + 1]
     walks = list[GameWalk]()
     for number, section in enumerate(games, 1):
         crawford = not crawford_seen and one_point_away(usual.length, scores)
@@ -305,23 +408,23 @@ def _read_version_2(source: Source, begin: int) -> Match:
 
 def _read_game_2(section: Source, walk: GameWalk) -> None:
     section = replace(section)  # it may be read for another start, too
-    fields, mask, _ = section.record()
-    winner = fields.varint() if mask & 1 else None
-    points = fields.varint() if mask & 2 else 0
-    if winner in (0, 1):
-        walk.result = Result(winner, min(points, 99_999))
-    if mask & 8 and (board := _position(fields.take(26, "a board"), walk, 0)):
+    game = section.parse(_GAME_2, "a game")
+    if game.winner in (0, 1):
+        walk.result = Result(game.winner, min(game.points or 0, 99_999))
+    if game.start is not None and (board := _position(game.start, walk, 0)):
         walk.begin(board)
-    value = fields.varint() if mask & 16 else None
-    owner = fields.varint() if mask & 32 else None
-    automatic = fields.varint() if mask & 64 else 0
-    cube = 1 << min(automatic, 16) if value is None else value
+    cube = 1 << min(game.automatic or 0, 16) if game.cube is None else game.cube
     if cube > 1 and is_cube(cube):
-        walk.setup(0, cube=(cube, owner if owner in (0, 1) else None))
+        walk.setup(0, cube=(cube, _seat(game.owner)))
     for at, ply in enumerate(_read_plies_2(section), 1):
         if ply.action == 31 and ply.dice is not None:
             ply.player = 1 - ply.player  # the seat of an illegal play is the side to move next
         add_ply(walk, ply, at)
+
+
+def _seat(owner: int | None) -> int | None:
+    """Return the number of a player, None for anything else."""
+    return owner if owner in (0, 1) else None
 
 
 def _read_plies_2(section: Source) -> Iterator[Ply]:
@@ -332,14 +435,12 @@ def _read_plies_2(section: Source) -> Iterator[Ply]:
             steps = (section.byte() for _ in range(_dice_count(ply.action)))
             ply.steps = list(takewhile(bool, steps))
         if head & 128:
-            fields, mask, _ = section.record()
-            ply.dice = (fields.byte(), fields.byte()) if mask & 1 else None
-            ply.points = fields.varint() if mask & 2 else 0
-            ply.cube = fields.varint() if mask & 4 else None
-            fields.take(4 if mask & 16 else 0, "a settlement")
-            ply.steps = list(fields.take(fields.varint(), "steps")) if mask & 32 else ply.steps
-            ply.board = fields.take(26, "a board") if mask & 64 else None
-            ply.action = fields.varint() if mask & 128 else ply.action
-            owner = fields.varint() if mask & 256 else None
-            ply.owner = owner if owner in (0, 1) else None
+            more = section.parse(_PLY_2, "a ply")
+            ply.dice = None if more.dice is None else (more.dice[0], more.dice[1])
+            ply.points = more.points or 0
+            ply.cube = more.cube
+            ply.steps = ply.steps if more.steps is None else list(more.steps)
+            ply.board = more.board
+            ply.action = ply.action if more.action is None else more.action
+            ply.owner = _seat(more.owner)
         yield ply
