@@ -76,7 +76,7 @@ def test_positions_in_another_order_are_told(
         data = packed(table)
     code, (note,) = judge(data, tmp_path)
     assert code == 0
-    order_at = layout.read_shape(Source.from_bytes(data), 0).order_at
+    order_at = layout.read_shape(Source.from_bytes(data), 0).parts["order"].offset
     assert note.startswith(f"the positions carried along: byte {order_at:,}: expected the weakest first")
 
 

@@ -7,8 +7,10 @@ are in docs/formats/bgfmt-ts.md.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from construct import Struct
 
 from bgfmt import formats, jit
 from bgfmt.errors import CorruptError, require
@@ -39,13 +41,21 @@ class BgfmtTwoSided(Format[StoredEquities]):
     suffixes = (".bgts",)
     magic = layout.MAGIC
     carries = tuple(VERSIONS)
+    structures: ClassVar[Mapping[str, Struct]] = {
+        "header": layout.HEADER,
+        "table": layout.TABLE,
+        "class": layout.CLASS,
+        "strip": layout.STRIP_HEAD,
+        "column": layout.COLUMN,
+        "index": layout.INDEX,
+    }
     by_range = True
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[StoredEquities]:
         shape = layout.read_shape(source, offset)
         kind = next(kind for kind, version in VERSIONS.items() if version == shape.version)
         directory = layout.read_directory(source, offset, shape)
-        at = offset + shape.facts_at
+        at = offset + shape.parts["facts"].offset
         try:
             facts = json.loads(directory.facts) if directory.facts else {}
             fields = formats.fields_of(facts, kind)
@@ -89,7 +99,7 @@ class BgfmtTwoSided(Format[StoredEquities]):
         assert reader is not None
         reader.check_all()
         for fact in records.unknown(table):
-            at = extent.offset + reader.shape.facts_at
+            at = extent.offset + reader.shape.parts["facts"].offset
             yield Fault(at, reader.shape.facts, "facts", "what a program writes", fact)
         yield from canonical.find_differences(reader, table)
 

@@ -52,20 +52,18 @@ def _has_own_classes(reader: Reader) -> bool:
 def _compare_head(reader: Reader, table: StoredEquities) -> Iterator[Fault]:
     """Yield differences in header and directory; the offsets of the strips follow from the strips themselves."""
     shape = reader.shape
-    begin = reader.offset
+    place = {name: (reader.offset + part.offset, part.size) for name, part in shape.parts.items()}
     columns = table.equities.shape[2]
     own = layout.Shape.of(shape.version, table.points, table.chequers, columns, shape.facts, shape.size)
     if shape != own:
         expected = f"{own.groups} groups and blocks of {own.block} records"
-        yield _carried_fault(begin, layout.HEADER_BYTES, "the header", expected)
+        yield _carried_fault(*place["header"], "the header", expected)
     if not _has_own_classes(reader):
-        at = begin + layout.HEADER_BYTES
-        yield _carried_fault(at, layout.CLASS_BYTES, "the classes", "those that bgfmt writes")
+        yield _carried_fault(*place["classes"], "the classes", "those that bgfmt writes")
     if not np.array_equal(reader.directory.order, writer.weakest_first(table.equities)):
-        at = begin + shape.order_at
-        yield _carried_fault(at, 4 * shape.positions, "the positions", "the weakest first", "another order")
+        yield _carried_fault(*place["order"], "the positions", "the weakest first", "another order")
     if reader.directory.facts != writer.facts_of(table):
-        yield _carried_fault(begin + shape.facts_at, shape.facts, "the facts", "those that bgfmt writes")
+        yield _carried_fault(*place["facts"], "the facts", "those that bgfmt writes")
 
 
 def _compare_segments(reader: Reader, g: int, j: int) -> Iterator[Fault]:

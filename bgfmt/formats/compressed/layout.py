@@ -1,24 +1,4 @@
-"""Parts of a bgfmt-ts file: its head, its strips of rows, their tiles; see docs/formats/bgfmt-ts.md.
-
-offset          type            content
-0               8 bytes         "bgfmt-ts"
-8               u16             version: 1; 3 if gammons are counted, 4 by Jacoby's rule
-10              u8, u8, u8      points, chequers, columns (1 or 4)
-13              u8              records of a block, as the power of 2
-14              u16             groups G
-16              u32             positions n
-20              u32             bytes of facts F
-24              u64             bytes of the whole table
-32              28 bytes        zero
-60              u32             CRC-32 of bytes 0 to 59
-64              16 x 65 u16     classes: shift, 64 frequencies
-2144            (G + 1) x u64   offsets of the strips, and of the end
-...             n x u32         order: the position number at every place
-...             F bytes         facts, JSON
-...             u32             CRC-32 of everything from byte 64 on
-
-All numbers are little-endian; offsets count from byte 0 of the table.
-"""
+"""Parts of a bgfmt-ts file: its head, its strips of rows, their tiles; see docs/formats/bgfmt-ts.md."""
 
 from __future__ import annotations
 
@@ -29,19 +9,19 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from construct import Bytes, Const, Int8ul, Int16ul, Int32ul, Int64ul, Struct
+from construct import Array, Const, Int8ul, Int16ul, Int32ul, Int64ul, Struct, this
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, CorruptError, HeaderError
+from bgfmt.formats.structures import Field, dtype_of, fields, offset_of, read_struct
 from bgfmt.game import board
-from bgfmt.storage import Source
+from bgfmt.storage import MemorySource, Source
 
 MAGIC = b"bgfmt-ts"
 VERSION = 1
 GAMMONS = 3
 JACOBY = 4
 SECOND_LEVEL = 2  # a version of bgfmt 0.2: half of the records, from which the others follow by one ply
-HEADER_BYTES = 64
 BLOCK = 128  # records of a block
 PLAIN = 255  # the stated length of an uncompressed block
 MAX_GROUP_ROWS = 8192
@@ -51,26 +31,61 @@ MAX_FACTS_BYTES = 1 << 16
 MAX_WIDE = 256
 MAX_NARROW = 1024
 MAX_PAIRS = 1024
-CLASS_BYTES = 16 * 65 * 2
 #: symbols of residuals: their number, the one of residual 0, the escape for all others; sum of the frequencies
+CLASSES = 16
 SYMBOLS = 64
 MIDDLE = 31
 ESCAPE = 63
 FREQUENCY_SUM = 4096
 HEADER = Struct(
     "magic" / Const(MAGIC),
-    "version" / Int16ul,
-    "points" / Int8ul,
-    "chequers" / Int8ul,
-    "columns" / Int8ul,
-    "block" / Int8ul,
-    "groups" / Int16ul,
-    "positions" / Int32ul,
-    "facts" / Int32ul,
-    "size" / Int64ul,
+    "version" / Int16ul * "1; 3 where the equities count gammons, 4 where they do so by Jacoby's rule",
+    "points" / Int8ul * "1 to 25",
+    "chequers" / Int8ul * "1 to 15",
+    "columns" / Int8ul * "4 (cubeless, owned, centered, opponent) or 1 (cubeless)",
+    "block" / Int8ul * "records of a block, as the power of 2: 7 (128); 4 to 12 are allowed",
+    "groups" / Int16ul * "groups of positions",
+    "positions" / Int32ul * "C(points + chequers, points)",
+    "facts" / Int32ul * f"bytes of facts, at most {MAX_FACTS_BYTES}",
+    "size" / Int64ul * "bytes of the whole table",
     "zero" / Const(bytes(28)),
-    "crc" / Bytes(4),
+    "crc" / Int32ul * "CRC-32 of all before it",
 )
+CLASS = Struct(
+    "shift" / Int16ul * "0 to 15",
+    "frequencies"
+    / Array(SYMBOLS, Int16ul)
+    * f"of the symbols; 0 in class 0, in sum {FREQUENCY_SUM} in the others",
+)
+TABLE = Struct(
+    "header" / HEADER,
+    "classes" / Array(CLASSES, CLASS),
+    "strips" / Array(this.groups + 1, Int64ul) * "offsets of the strips, and of the end of the table",
+    "order" / Array(this.positions, Int32ul) * "the position number at each place",
+    "facts" / Array(this.facts, Int8ul) * "a JSON object as `extra` of [npz](npz.md), or nothing",
+    "crc" / Int32ul * "CRC-32 of everything behind the header",
+)
+COLUMN = Struct(
+    "wide" / Int16ul * f"16-bit factors, at most {MAX_WIDE}",
+    "narrow" / Int16ul * f"8-bit factors, at most {MAX_NARROW}",
+    "pairs" / Int16ul * f"pairs of 4-bit factors, at most {MAX_PAIRS}",
+    "shifts" / Array(this.wide + this.narrow + this.pairs, Int8ul) * "of the factors in this order, 0 to 15",
+)
+STRIP_HEAD = Struct(
+    "size" / Int32ul * "bytes of the head",
+    "columns" / Array(this.groups * this.columns, COLUMN) * "of each tile, its columns",
+    "crc" / Int32ul * "CRC-32 of all before it",
+)
+INDEX = Struct(
+    "begins"
+    / Array(this.segments + 1, Int64ul)
+    * "offset of each row segment, row by row, in a row tile by tile; and of the end of the strip",
+    "crc" / Int32ul * "CRC-32 of all before it",
+)
+HEADER_BYTES = HEADER.sizeof()
+BEGIN = fields(INDEX, segments=0)["begins"].dtype
+COUNTS_DTYPE = dtype_of(Struct(*COLUMN.subcons[:3]))
+COUNTS_BYTES = COUNTS_DTYPE.itemsize
 
 
 def crc(data: Any) -> bytes:
@@ -124,66 +139,57 @@ class Shape:
         """Return the first place of every group, and the number of places at the end."""
         return [g * self.positions // self.groups for g in range(self.groups + 1)]
 
-    @property
-    def strips_at(self) -> int:
-        """Offset of the list of strip offsets."""
-        return HEADER_BYTES + CLASS_BYTES
-
-    @property
-    def order_at(self) -> int:
-        """Offset of the order of the positions."""
-        return self.strips_at + 8 * (self.groups + 1)
-
-    @property
-    def facts_at(self) -> int:
-        """Offset of the facts."""
-        return self.order_at + 4 * self.positions
+    @cached_property
+    def parts(self) -> dict[str, Field]:
+        """Header and directory: the fields of `TABLE`."""
+        return fields(TABLE, groups=self.groups, positions=self.positions, facts=self.facts)
 
     @property
     def first_strip(self) -> int:
         """Offset of the first strip."""
-        return self.facts_at + self.facts + 4
+        last = self.parts["crc"]
+        return last.offset + last.size
 
     def entry_bytes(self, width: int) -> int:
         """Return the size of the classes and lengths at the beginning of a row segment of `width` records."""
         return -(-width // self.block) * (3 if self.columns == 4 else 2)
 
     def build(self) -> bytes:
-        """Build the 64 bytes of the header."""
-        fields = vars(self) | {"block": self.block.bit_length() - 1, "crc": bytes(4)}
-        return with_checksum(bytes(HEADER.build(fields))[:60])
+        """Build the bytes of the header."""
+        values = vars(self) | {"block": self.block.bit_length() - 1, "crc": 0}
+        return with_checksum(bytes(HEADER.build(values))[: offset_of(HEADER, "crc")])
 
 
 def read_shape(source: Source, offset: int) -> Shape:
-    """Read and check the 64-byte header.
+    """Read and check the header.
 
     Raises CapabilityError for version 2 ("level 2"), which only bgfmt 0.2 wrote.
     """
     first = read_with_checksum(source, offset, HEADER_BYTES, "header")
-    if first[8:10] == SECOND_LEVEL.to_bytes(2, "little"):
+    if HEADER.version.parse(first[offset_of(HEADER, "version") :]) == SECOND_LEVEL:
         what = "a bgfmt-ts table of level 2, and this version of bgfmt reads level 1"
         how = "convert it with bgfmt 0.2 (convert FILE NEW -O level=1)"
         raise CapabilityError(f"{source.name}: {what}: {how}")
-    header = source.header(HEADER, HEADER_BYTES, offset)
+    header = read_struct(HEADER, source, offset)
     n = board.count(header.points, header.chequers)
     groups = header.groups
     checks = [
-        ("version", 8, "1, 3 or 4", header.version, header.version in (VERSION, GAMMONS, JACOBY)),
-        ("points", 10, "1 to 25 points, 1 to 15 chequers", f"{header.points} and {header.chequers}",
+        ("version", "1, 3 or 4", header.version, header.version in (VERSION, GAMMONS, JACOBY)),
+        ("points", "1 to 25 points, 1 to 15 chequers", f"{header.points} and {header.chequers}",
          1 <= header.points <= 25 and 1 <= header.chequers <= 15),
-        ("columns", 12, "1 or 4", header.columns, header.columns in (1, 4)),
-        ("block", 13, "4 to 12", header.block, 4 <= header.block <= 12),
-        ("positions", 16, n, header.positions, header.positions == n),
-        ("groups", 14, f"groups of at most {MAX_GROUP_ROWS}", groups, 1 <= groups <= n <= groups * MAX_GROUP_ROWS),
-        ("facts", 20, f"at most {MAX_FACTS_BYTES}", header.facts, header.facts <= MAX_FACTS_BYTES),
+        ("columns", "1 or 4", header.columns, header.columns in (1, 4)),
+        ("block", "4 to 12", header.block, 4 <= header.block <= 12),
+        ("positions", n, header.positions, header.positions == n),
+        ("groups", f"groups of at most {MAX_GROUP_ROWS}", groups, 1 <= groups <= n <= groups * MAX_GROUP_ROWS),
+        ("facts", f"at most {MAX_FACTS_BYTES}", header.facts, header.facts <= MAX_FACTS_BYTES),
     ]  # fmt: skip
-    for field, at, expected, stored, right in checks:
+    values = {name: header[name] for name in Shape.__dataclass_fields__}
+    shape = Shape(**values | {"block": 1 << header.block})
+    least = shape.first_strip
+    checks.append(("size", f"at least {least}", shape.size, shape.size >= least))
+    for field, expected, stored, right in checks:
         if not right:
-            raise HeaderError(source.name, field, offset + at, expected, stored)
-    fields = {name: header[name] for name in Shape.__dataclass_fields__}
-    shape = Shape(**fields | {"block": 1 << header.block})
-    if shape.size < shape.first_strip:
-        raise HeaderError(source.name, "size", offset + 24, f"at least {shape.first_strip}", shape.size)
+            raise HeaderError(source.name, field, offset + offset_of(HEADER, field), expected, stored)
     source.need(offset + shape.size, "table")
     return shape
 
@@ -249,33 +255,43 @@ class Directory:
 
     def build(self) -> bytes:
         """Build the bytes of the directory, its checksum included."""
-        table = np.column_stack([self.classes.shifts, self.classes.frequencies])
-        out = table.astype("<u2").tobytes() + np.array(self.strips, "<u8").tobytes()
-        return with_checksum(out + self.order.astype("<u4").tobytes() + self.facts)
+        classes = np.zeros(CLASSES, dtype_of(CLASS))
+        classes["shift"] = self.classes.shifts
+        classes["frequencies"] = self.classes.frequencies
+        arrays = {"classes": classes, "strips": self.strips, "order": self.order}
+        parts = fields(TABLE, groups=len(self.strips) - 1, positions=len(self.order), facts=len(self.facts))
+        data = b"".join(np.asarray(array, parts[name].dtype).tobytes() for name, array in arrays.items())
+        return with_checksum(data + self.facts)
 
 
 def read_directory(source: Source, offset: int, shape: Shape) -> Directory:
-    """Read and check everything between the 64-byte header and the first strip."""
+    """Read and check everything between the header and the first strip."""
+    parts = shape.parts
     if source.far and shape.groups <= MAX_PREFETCHED_STRIPS:
-        begins = np.frombuffer(source.bytes(offset + shape.strips_at, 8 * shape.groups, "directory"), "<u8")
+        begins = parts["strips"].read(source, offset, "directory")[:-1]
         heads = [(offset + begin, STRIP_HEAD_BYTES) for begin in begins.tolist()]
         source.prefetch([(offset + HEADER_BYTES, shape.first_strip - HEADER_BYTES), *heads])
     data = read_with_checksum(source, offset + HEADER_BYTES, shape.first_strip - HEADER_BYTES, "directory")
-    table = np.frombuffer(data, "<u2", 16 * 65).reshape(16, 65).astype(np.int64)
-    classes = Classes(table[:, 0].copy(), table[:, 1:].copy())
+    inside = MemorySource(data, source.name)
+    table, strip_offsets, numbers, facts = (
+        parts[name].read(inside, -HEADER_BYTES) for name in ("classes", "strips", "order", "facts")
+    )
+    classes = Classes(table["shift"].astype(np.int64), table["frequencies"].astype(np.int64))
     if not classes.is_valid():
-        raise CorruptError(source.name, offset + HEADER_BYTES, "classes of 4096 parts", "others")
-    strips = np.frombuffer(data, "<u8", shape.groups + 1, shape.strips_at - HEADER_BYTES).tolist()
+        raise CorruptError(source.name, offset + parts["classes"].offset, "classes of 4096 parts", "others")
+    strips = strip_offsets.tolist()
     rows = np.diff(shape.edges()).tolist()
     rising = all(8 * shape.groups * m < b - a for m, (a, b) in zip(rows, pairwise(strips), strict=True))
     if not (rising and strips[0] == shape.first_strip and strips[-1] == shape.size):
-        raise CorruptError(source.name, offset + shape.strips_at, "strips one behind the other", strips[:4])
-    order = np.frombuffer(data, "<u4", shape.positions, shape.order_at - HEADER_BYTES).astype(np.int64)
+        at = offset + parts["strips"].offset
+        raise CorruptError(source.name, at, "strips one behind the other", strips[:4])
+    order = numbers.astype(np.int64)
     present = np.zeros(shape.positions, bool)
     present[order[order < shape.positions]] = True
     if not present.all():
-        raise CorruptError(source.name, offset + shape.order_at, "every position once", int(present.argmin()))
-    return Directory(classes, strips, order, data[shape.facts_at - HEADER_BYTES : -4])
+        at = offset + parts["order"].offset
+        raise CorruptError(source.name, at, "every position once", int(present.argmin()))
+    return Directory(classes, strips, order, facts.tobytes())
 
 
 #: indices in `TileModel.parts`: bytes before the column's factors, number of 16-bit ones, of 8-bit ones, of pairs
@@ -323,36 +339,41 @@ class TileModel:
     def build(self) -> bytes:
         """Build the bytes of this tile in the head of a strip."""
         return b"".join(
-            counts.astype("<u2").tobytes() + b"".join(part.tobytes() for part in column)
-            for counts, column in zip(self.counts, self.columns, strict=True)
+            np.array(tuple(counts), COUNTS_DTYPE).tobytes() + b"".join(part.tobytes() for part in column)
+            for counts, column in zip(self.counts.tolist(), self.columns, strict=True)
         )
 
 
 def strip_head(tiles: list[TileModel]) -> bytes:
-    """Build the head of a strip: u32 its size, counts and shifts of every tile, CRC-32."""
+    """Build the head of a strip: its size, counts and shifts of every tile, CRC-32."""
     body = b"".join(tile.build() for tile in tiles)
-    return with_checksum((len(body) + 8).to_bytes(4, "little") + body)
+    size = STRIP_HEAD.size.sizeof() + len(body) + STRIP_HEAD.crc.sizeof()
+    return with_checksum(bytes(STRIP_HEAD.size.build(size)) + body)
 
 
 def read_strip_head(source: Source, at: int, shape: Shape) -> tuple[list[TileModel], int]:
     """Read the head of a strip: return the models of its tiles, and the head's size in bytes."""
-    size = int.from_bytes(source.bytes(at, 4, "strip"), "little")
+    place = STRIP_HEAD.size.sizeof()
+    size = STRIP_HEAD.size.parse(source.bytes(at, place, "strip"))
     limits = (MAX_WIDE, MAX_NARROW, MAX_PAIRS)
     columns = shape.groups * shape.columns
-    most = 8 + columns * (6 + sum(limits))
-    if not 8 + 6 * columns <= size <= most:
+    least = place + columns * COUNTS_BYTES + 4
+    most = least + columns * sum(limits)
+    if not least <= size <= most:
         raise CorruptError(source.name, at, f"a strip's head of at most {most} bytes", size)
     data = read_with_checksum(source, at, size, "strip")
+    end = size - 4
     parts = []
-    place = 4
     for _ in range(columns):
-        counts = np.frombuffer(data[place : place + 6].ljust(6, b"\0"), "<u2").astype(np.int64)
-        shifts = np.frombuffer(data[place + 6 : min(place + 6 + int(counts.sum()), size - 4)], np.uint8)
+        begin = place + COUNTS_BYTES
+        stated = np.frombuffer(data[place:begin].ljust(COUNTS_BYTES, b"\0"), COUNTS_DTYPE)
+        counts = np.array(stated.item(), np.int64)
+        shifts = np.frombuffer(data[begin : min(begin + int(counts.sum()), end)], np.uint8)
         if (counts > limits).any() or len(shifts) != counts.sum() or (shifts > 15).any():
             raise CorruptError(source.name, at + place, "counts and shifts of factors", counts.tolist())
         wide, narrow, pairs = np.split(shifts, np.cumsum(counts)[:2])
         parts.append((wide, narrow, pairs))
-        place += 6 + len(shifts)
-    if place != size - 4:
+        place = begin + len(shifts)
+    if place != end:
         raise CorruptError(source.name, at, f"a strip's head of {place + 4} bytes", size)
     return [TileModel(parts[k : k + shape.columns]) for k in range(0, columns, shape.columns)], size

@@ -13,6 +13,7 @@ from bgfmt.errors import CorruptError
 from bgfmt.formats.compressed import kernels_records as kernels
 from bgfmt.formats.compressed import layout, model
 from bgfmt.formats.compressed.layout import Directory, Shape, TileModel, crc, read_with_checksum
+from bgfmt.formats.structures import size_of
 from bgfmt.storage import Source
 from bgfmt.tables import LazyRows
 
@@ -101,7 +102,7 @@ class Reader:
         groups = self.shape.groups
         rows = int(self._widths[g])
         models, size = layout.read_strip_head(self.source, begin, self.shape)
-        at = begin + size + 8 * (rows * groups + 1) + 4
+        at = begin + size + size_of(layout.INDEX, segments=rows * groups)
         factors = np.array([tile.factor_bytes for tile in models], np.int64)
         sizes = self._widths * (factors + 4)
         mine = slice(g * groups, (g + 1) * groups)
@@ -124,10 +125,11 @@ class Reader:
         groups = self.shape.groups
         rows = int(self._widths[g])
         at = int(self._index[g])
-        many = rows * groups + 1
-        self.source.prefetch([(at, 8 * many + 4)])
-        data = read_with_checksum(self.source, at, 8 * many + 4, "index")
-        index = np.frombuffer(data, "<u8", many).astype(np.int64) + self.offset
+        segments = rows * groups
+        size = size_of(layout.INDEX, segments=segments)
+        self.source.prefetch([(at, size)])
+        data = read_with_checksum(self.source, at, size, "index")
+        index = np.frombuffer(data, layout.BEGIN, segments + 1).astype(np.int64) + self.offset
         first = int(self._first[g])
         end = self.offset + self.directory.strips[g + 1]
         right = index[0] == first and index[-1] == end
@@ -148,15 +150,19 @@ class Reader:
         j = self._group[theirs]
         tiles = g * self.shape.groups + j
         groups = self.shape.groups
-        at = self._index[g] + 8 * ((ours - self.edges[g]) * groups + j)
+        width = layout.BEGIN.itemsize
+        at = self._index[g] + width * ((ours - self.edges[g]) * groups + j)
         sizes = self._factors[tiles] + 4
         beside = self._factors_at[tiles] + (theirs - self.edges[j]) * sizes
         new = ~(self._entry_loaded[ours, j] | self._index_loaded[g])
-        parts = [(a, 16) for a in at[new].tolist()]
+        parts = [(a, 2 * width) for a in at[new].tolist()]
         unread = ~self._factors_checked[g, theirs]
         self.source.prefetch(parts + list(zip(beside[unread].tolist(), sizes[unread].tolist(), strict=True)))
         for start, row, tile, k in np.stack([at, ours, tiles, j], axis=1)[new].tolist():
-            pair = np.frombuffer(self.source.bytes(start, 16), "<u8").astype(np.int64) + self.offset
+            pair = (
+                np.frombuffer(self.source.bytes(start, 2 * width), layout.BEGIN).astype(np.int64)
+                + self.offset
+            )
             strip = tile // groups
             least = int(self._min_segment_bytes(np.array([tile]))[0])
             end = self.offset + self.directory.strips[strip + 1]

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from bgfmt.errors import extra, install_hint
 from bgfmt.formats import records
 from bgfmt.formats.base import Outlet
-from bgfmt.formats.compressed import kernels_records, model
+from bgfmt.formats.compressed import kernels_records, layout, model
 from bgfmt.formats.compressed.layout import Directory, Shape, TileModel, crc, strip_head, with_checksum
+from bgfmt.formats.structures import size_of
 from bgfmt.tables import Rows
 from bgfmt.tables.two_sided import StoredEquities
 
@@ -119,9 +120,10 @@ def _strip(
             del part, tiles
     head = strip_head(models)
     lengths = np.array(sizes).T  # (rows, tiles)
-    at = begin + len(head) + 8 * (lengths.size + 1) + 4 + sum(factors.nbytes for factors in beside)
+    index_bytes = size_of(layout.INDEX, segments=lengths.size)
+    at = begin + len(head) + index_bytes + sum(factors.nbytes for factors in beside)
     index = at + np.concatenate([[0], np.cumsum(lengths)])
-    yield from (head, with_checksum(index.astype("<u8").tobytes()), *beside)
+    yield from (head, with_checksum(index.astype(layout.BEGIN).tobytes()), *beside)
     ends = np.cumsum(lengths, axis=0)
     for k in range(len(lengths)):
         yield b"".join(data[ends[k, j] - lengths[k, j] : ends[k, j]] for j, data in enumerate(segments))
