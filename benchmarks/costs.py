@@ -58,7 +58,6 @@ KNOWN = (
     Machines("2 cores", 2, 32 * GB, 2 * GB),
     Machines("16 cores", 16, 128 * GB, 4 * GB),
     Machines("64 cores", 64, 512 * GB, 8 * GB),
-    Machines("cluster of 8", 8, 64 * GB, 8 * GB, 8),
     Machines("cluster of 64", 8, 64 * GB, 64 * GB, 64),
     Machines("one GPU", 4, 128 * GB, 4 * GB, 1, 4e11),
 )
@@ -99,13 +98,12 @@ def work(grid: TileGrid, results: float, *, lanes: float = MAXIMA_PER_SECOND) ->
 
 @dataclass(frozen=True)
 class Cost:
-    """Of a table on machines: hours until it is whole, machine-hours, bytes of memory (a worker), of disk, moved."""
+    """Of a table on machines: hours until it is whole, bytes of memory (a worker), of disk, moved."""
 
     what: str
     where: str
     workers: int
     hours: float
-    machine_hours: float
     memory: float
     disk: float
     moved: float
@@ -126,7 +124,7 @@ def two_sided(points: int, chequers: int, where: Machines) -> Cost | None:
     hours, workers, grid = min(found, key=lambda way: way[:2])
     what, (_, written) = f"two-sided {points}x{chequers}", grid.bytes_moved
     moved = sum(grid.bytes_moved)
-    return Cost(what, where.name, workers, hours, hours * where.machines, grid.memory + base, written, moved)
+    return Cost(what, where.name, workers, hours, grid.memory + base, written, moved)
 
 
 def one_sided(points: int, where: Machines) -> Cost | None:
@@ -139,9 +137,7 @@ def one_sided(points: int, where: Machines) -> Cost | None:
     disk = max(planned.scratch, 128 * planned.positions * bool(planned.scratch) + planned.output)
     moved = planned.output + 3.0 * planned.scratch
     hours = max(planned.seconds, moved / where.bandwidth) / 3600
-    return Cost(
-        f"one-sided {points} points", where.name, where.cores, hours, hours, planned.memory, disk, moved
-    )
+    return Cost(f"one-sided {points} points", where.name, where.cores, hours, planned.memory, disk, moved)
 
 
 def match_score(where: Machines, met: Met) -> Cost | None:
@@ -151,7 +147,7 @@ def match_score(where: Machines, met: Met) -> Cost | None:
         return None
     size = planned.output
     hours = max(planned.seconds * min(2, where.cores) / where.cores, size / where.bandwidth) / 3600
-    return Cost(MATCH, where.name, where.cores, hours, hours, planned.memory, size, size)
+    return Cost(MATCH, where.name, where.cores, hours, planned.memory, size, size)
 
 
 @dataclass(frozen=True)
@@ -213,30 +209,22 @@ def rows(met: Met) -> Iterator[tuple[str, list[Cost | None]]]:
         ("two-sided 7x15", lambda m: two_sided(7, 15, m)),
         ("two-sided 8x15", lambda m: two_sided(8, 15, m)),
         (MATCH, lambda m: match_score(m, met)),
-        *((f"one-sided {p} points", lambda m, p=p: one_sided(p, m)) for p in (16, 17, 18)),  # type: ignore[misc]
+        *((f"one-sided {p} points", lambda m, p=p: one_sided(p, m)) for p in (16, 18)),  # type: ignore[misc]
     ]
     for what, maker in makers:
         yield what, [maker(where) for where in KNOWN]
 
 
 def lines(met: Met) -> list[str]:
-    """The table in Markdown."""
-    head = ("table", "on", "workers", "hours", "machine-hours", "memory (of a worker)", "disk", "moved")
+    """The table in Markdown, without machines that cannot make a table."""
+    head = ("table", "on", "workers", "hours", "memory (of a worker)", "disk", "moved")
     out = [_row(head), _row(["---"] * len(head))]
     for what, costs in rows(met):
         for where, cost in zip(KNOWN, costs, strict=True):
             if cost is None:
-                alone = where.machines == 1 and where.lanes == MAXIMA_PER_SECOND
-                out.append(
-                    _row([what, where.name, "-", "does not fit" if alone else "not made there", *"----"])
-                )
                 continue
             sizes = (f"{_two(size / GB)} GB" for size in (cost.memory, cost.disk, cost.moved))
-            out.append(
-                _row(
-                    [what, where.name, str(cost.workers), _two(cost.hours), _two(cost.machine_hours), *sizes]
-                )
-            )
+            out.append(_row([what, where.name, str(cost.workers), _two(cost.hours), *sizes]))
     return out
 
 
