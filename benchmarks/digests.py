@@ -110,7 +110,7 @@ def append(command: str, suffix: str, found: FileChecksums, took: float) -> None
 def write_page() -> None:
     """The list of the page anew, below its last heading."""
     text = PAGE.read_text("utf-8")
-    begin = text.index("## The sums\n")
+    begin = text.index("## Checksums\n")
     rows = [
         "| `bgfmt solve` | bytes | SHA-256 | MD5 | root of the blocks |",
         "| --- | --- | --- | --- | --- |",
@@ -119,7 +119,7 @@ def write_page() -> None:
         if "command" in entry:
             sums = f"`{entry['sum']}` | `{entry['md5']}` | `{entry['root']}`"
             rows.append(f"| {entry['command']} | {entry['size']:,} | {sums} |")
-    PAGE.write_text(text[:begin] + "\n".join(["## The sums", "", *rows, ""]), "utf-8")
+    PAGE.write_text(text[:begin] + "\n".join(["## Checksums", "", *rows, ""]), "utf-8")
 
 
 if __name__ == "__main__":
