@@ -98,8 +98,6 @@ def install(file: str, slot: str | None, link: bool, until: str, as_json: bool, 
     """
     with _hints(where):
         done = gnubg_slots.install(file, _place(**where), slot, until=until, link=link)
-    for line in done.finished:
-        asking.note(printable(line, 1000))
     if as_json:
         options.echo_json(done.as_dict())
         return 0
@@ -153,7 +151,7 @@ def list_slots(until: str, as_json: bool, **where: Any) -> int:
       bgfmt gnubg where
     """
     place = _place(**where)
-    bad = _finish(place)
+    bad = False
     slots = dict[str, Any]()
     lines = [HOSTS[place.host]]
     for slot, path, exam, ours in gnubg_slots.examine_slots(place, until=until):
@@ -173,17 +171,6 @@ def list_slots(until: str, as_json: bool, **where: Any) -> int:
     else:
         click.echo("\n".join([*lines, *(f"  start with: {command}" for command in start)]))
     return int(bad)
-
-
-def _finish(place: Place) -> bool:
-    """Complete or undo what a killed process left; return True if this user may not."""
-    try:
-        for line in gnubg_slots.finish(place):
-            asking.note(printable(line, 1000))
-    except NotAllowedError as error:
-        asking.note(f"{printable(error)}; an install that was cut short waits there for root (sudo)")
-        return True
-    return False
 
 
 @contextlib.contextmanager

@@ -211,9 +211,9 @@ def test_without_permission_it_says_what_to_do(
     assert list(where.rest.iterdir()) == []
 
 
-# -- a record or journal that somebody else wrote ----------------------------------------------------------
+# -- a record that somebody else wrote ----------------------------------------------------------
 
-ENTRY = {"source": "/x", "sha256": "0" * 64, "size": 1, "link": False, "kept": None}
+ENTRY = {"installed": ["0" * 64], "kept": []}
 NAMES = [
     "../victim",
     "/etc/victim",
@@ -232,22 +232,20 @@ NAMES = [
 
 def bad_records() -> list[object]:
     """Records that bgfmt never writes."""
-    kept = [{"gnubg_ts.bd": ENTRY | {"kept": name}} for name in NAMES if name is not None]
+    kept = [{"gnubg_ts.bd": ENTRY | {"kept": [name]}} for name in NAMES]
     names = [{name: ENTRY} for name in NAMES if isinstance(name, str)]
-    older = [{"gnubg_ts.bd": ENTRY | {"older": [name]}} for name in NAMES]
     other = [
         [],
         7,
         {"gnubg_ts.bd": []},
         {"gnubg_ts.bd": {}},
-        {"gnubg_ts.bd": ENTRY | {"size": "1"}},
-        {"gnubg_ts.bd": ENTRY | {"sha256": 5}},
-        {"gnubg_ts.bd": ENTRY | {"kept": "gnubg_os.bd.before-bgfmt"}},
-        {"gnubg_ts.bd": ENTRY | {"kept": "gnubg_ts0.bd"}},
-        {"gnubg_ts.bd": ENTRY | {"before": []}},
-        {"gnubg_ts.bd": ENTRY | {"before": ENTRY | {"sha256": 5}}},
+        {"gnubg_ts.bd": ENTRY | {"size": 1}},
+        {"gnubg_ts.bd": ENTRY | {"installed": 5}},
+        {"gnubg_ts.bd": ENTRY | {"kept": "gnubg_ts.bd.before-bgfmt"}},
+        {"gnubg_ts.bd": ENTRY | {"kept": ["gnubg_os.bd.before-bgfmt"]}},
+        {"gnubg_ts.bd": ENTRY | {"kept": ["gnubg_ts0.bd"]}},
     ]
-    return [*kept, *names, *older, *other]
+    return [*kept, *names, *other]
 
 
 @pytest.mark.slow
@@ -299,23 +297,20 @@ def test_odd_files_where_the_record_lies(tmp_path: Path, capsys: pytest.CaptureF
         record.rmdir() if record.is_dir() else record.unlink()
 
 
-def test_a_copy_cut_short_began_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "gnubg_ts.bd").write_bytes(b"stock")
-    (tmp_path / ".gnubg_ts.bd.bgfmt-new").write_bytes(b"gnubg-TS-06-")
-    (tmp_path / ".bgfmt-installed.json.bgfmt-new").write_text('{"gnubg_ts.bd": {')
-    assert run(["gnubg", "where", "--dir", str(tmp_path), "--host", "upstream"]) == 1
-    assert "undone" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["gnubg_ts.bd"]
+def test_a_copy_cut_short_is_removed_by_the_next_install(golden: Path, where: Place) -> None:
+    (where.rest / ".gnubg_os.bd.bgfmt-new").write_bytes(b"gnubg-OS-06-")
+    (where.rest / ".bgfmt-installed.json.bgfmt-new").write_text('{"gnubg_ts.bd": {')
+    gnubg_slots.install(small(golden, "ts_06x04.bd"), where, until="digest")
+    assert set(listing(where.rest)) == {"gnubg_ts.bd", ".bgfmt-installed.json"}
 
 
 def test_a_file_that_came_after_the_kill_is_kept(golden: Path, where: Place) -> None:
-    """Somebody else puts a file into the slot before the next command settles what a killed one left."""
+    """Somebody else puts a file into the slot before the install that was killed is run again."""
     slot = where.rest / "gnubg_ts.bd"
     slot.write_bytes(b"stock")
     gnubg_slots.install(small(golden, "ts_06x04.bd"), where, until="digest")
-    slot.rename(installed_files.hidden_path(slot))
     slot.write_bytes(b"newcomer")
-    assert "completed" in gnubg_slots.finish(where)[0]
+    gnubg_slots.install(small(golden, "ts_06x04.bd"), where, until="digest")
     held = {path.name: path.read_bytes() for path in where.rest.iterdir()}
     assert held["gnubg_ts.bd.before-bgfmt-2"] == b"newcomer"
     assert held["gnubg_ts.bd.before-bgfmt"] == b"stock"
@@ -329,7 +324,7 @@ def test_an_uninstall_cut_short_is_completed(golden: Path, where: Place) -> None
     gnubg_slots.install(small(golden, "ts_06x04.bd"), where, until="digest")
     slot.with_name("gnubg_ts.bd.before-bgfmt").rename(slot)
     (line,) = gnubg_slots.uninstall(where)
-    assert "completed" in line
+    assert "back already" in line
     assert listing(where.rest) == {"gnubg_ts.bd": b"stock"}
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from bgfmt.errors import UnknownFormatError, VerificationError
-from bgfmt.extras import folders
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
 from bgfmt.extras.hosts.gnubg import folder as changes
 from bgfmt.extras.hosts.gnubg.check import Examination
@@ -32,7 +31,6 @@ class Installed:
 
     replaced : the name under which the previous file is kept, None if there was none.
     start : the commands that start the program with the file.
-    finished : a line for each change by a killed process that was completed or undone first.
     """
 
     path: Path
@@ -40,11 +38,10 @@ class Installed:
     replaced: str | None
     examination: Examination
     start: list[str]
-    finished: list[str]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as JSON has it."""
-        facts = {name: getattr(self, name) for name in ("slot", "replaced", "start", "finished")}
+        facts = {name: getattr(self, name) for name in ("slot", "replaced", "start")}
         return {"path": str(self.path)} | facts | {"check": self.examination.as_dict()}
 
 
@@ -72,7 +69,7 @@ def install(
     NotAllowedError : if the folder may not be written.
     """
     source = Path(path).resolve()
-    sha256 = changes.sha256_of(source) if source.is_file() else ""
+    sha256 = changes.fingerprint(source) if source.is_file() else ""
     examined = gnubg_check.examine(path, until=until)
     if not examined.ok:
         reasons = f"{examined.file}: not installed: {'; '.join(examined.refusals)}"
@@ -80,34 +77,23 @@ def install(
     slot = _slot(examined, slot, where.host)
     target = where.path(slot)
     folder = target.parent
-
-    def make(new: Path) -> None:
-        """Write the new file under the given name: a link or a copy."""
-        new.symlink_to(source) if link else copy_new(source, new, sha256)
-
-    with contextlib.ExitStack() as undo:  # a failed install removes what it has put into a private folder
-        if where.private:
+    with contextlib.ExitStack() as undo:
+        if where.private and not folder.is_dir():
             with changes.translate_errors(folder):
-                if not folder.is_dir():
-                    undo.callback(_remove_empty, folder)
-                folder.mkdir(parents=True, exist_ok=True)
+                folder.mkdir(parents=True)
+            undo.callback(_remove_empty, folder)
         if not folder.is_dir():
             raise InstallError(f"{folder}: no such folder; is {HOSTS[where.host]} installed?")
-        with lock_folder(folder) as finished:
+        with lock_folder(folder):
+            if target.exists() and os.path.samefile(source, target) and not (link and target.is_symlink()):
+                raise InstallError(f"{target}: is that very file already")
+            kept = changes.install_file(source, target, sha256=sha256, link=link)
+            if where.host == "gnubg-nn" and slot == "os0":
+                changes.install_file(source, folder / SECOND_COPY, sha256=sha256, link=link)
             if where.private:
-                _prepare(where, undo)
-            if target.exists() and os.path.samefile(source, target):
-                before = read_record(folder).get(target.name)
-                if not link or before is None or not before.link or not before.describes(target):
-                    raise InstallError(f"{target}: is that very file already")
-                kept = before.kept
-            else:
-                names = [target.name, *[SECOND_COPY] * (where.host == "gnubg-nn" and slot == "os0")]
-                kept = changes.install_files(
-                    folder, names, changes.Entry(str(source), sha256, examined.size, link), make
-                )
+                _prepare(where)
         undo.pop_all()
-    return Installed(target, slot, kept, examined, how_to_start(where), finished)
+    return Installed(target, slot, kept, examined, how_to_start(where))
 
 
 def _slot(examined: Examination, slot: str | None, host: str) -> str:
@@ -147,25 +133,14 @@ def uninstall(where: Place, slot: str | None = None, *, force: bool = False) -> 
     slot_of = SLOT_OF | {SECOND_COPY: "os0"}
     lines: list[str] = []
     for folder in where.folders:
-        if folder.is_dir() and (changes.has_unfinished_change(folder) or read_record(folder)):
-            with lock_folder(folder) as settled:
-                lines += settled
+        if folder.is_dir() and read_record(folder):
+            with lock_folder(folder):
                 chosen = [name for name in read_record(folder) if slot in (None, slot_of[name])]
                 if chosen:
                     lines += changes.uninstall_files(folder, chosen, force=force)
     if not lines:
         what = "nothing" if slot is None else f"nothing in slot {slot}"
         raise InstallError(f"{what} was installed by bgfmt in {where.rest}")
-    return lines
-
-
-def finish(where: Place) -> list[str]:
-    """Resume or undo what a killed process left half done in a program's folders; return a line for each file."""
-    lines: list[str] = []
-    for folder in where.folders:
-        if folder.is_dir() and changes.has_unfinished_change(folder):
-            with lock_folder(folder) as settled:
-                lines += settled
     return lines
 
 
@@ -185,11 +160,11 @@ def examine_slots(
 # -- a private folder ------------------------------------------------------------------------------------
 
 
-def _prepare(where: Place, undo: contextlib.ExitStack) -> None:
+def _prepare(where: Place) -> None:
     """Fill a private folder with what the program needs besides our files: links to its own data.
 
     Debian's program gets a copy of its two-sided table, as the folder is mounted over the one with the table. The
-    folder exists and is locked. undo : gets a callback for each file created.
+    folder exists and is locked.
     """
     try:
         data, rest = gnubg_folders.own_folders(where.host)
@@ -200,18 +175,14 @@ def _prepare(where: Place, undo: contextlib.ExitStack) -> None:
             here = where.data / item.name
             other = item.name.startswith(".bgfmt") or changes.KEPT in item.name
             if not other and not os.path.lexists(here):
-                undo.callback(_clear, here)
                 _bring(item.resolve(), here)
     table = rest / SLOTS["ts0"]
     here = where.rest / SLOTS["ts0"]
     ours = SLOTS["ts0"] in read_record(where.data)
     if rest != data and table.exists() and not ours and not os.path.lexists(here):
-        undo.callback(_clear, here)
         copy_new(table, here)
     if where.host in LAUNCHED:
         launcher, text = _launcher(where)
-        if not os.path.lexists(launcher):
-            undo.callback(_clear, launcher)
         changes.write_small(launcher, text.encode(), 0o755)
 
 
@@ -221,9 +192,9 @@ def _bring(item: Path, here: Path) -> None:
         here.symlink_to(item, target_is_directory=item.is_dir())
     except (OSError, NotImplementedError):
         if item.is_dir():
-            folders.recover_folder(here)
-            with folders.new_folder(here, force=False) as made:
-                shutil.copytree(item, made, dirs_exist_ok=True)
+            new = changes.hidden_path(here)
+            shutil.copytree(item, new, dirs_exist_ok=True)
+            os.replace(new, here)
         else:
             copy_new(item, here)
 
@@ -232,12 +203,6 @@ def _remove_empty(folder: Path) -> None:
     """Remove a folder if it is empty."""
     with contextlib.suppress(OSError):
         folder.rmdir()
-
-
-def _clear(path: Path) -> None:
-    """Remove a file, link or folder; errors are ignored."""
-    with contextlib.suppress(OSError):
-        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
 def _launcher(where: Place) -> tuple[Path, str]:
