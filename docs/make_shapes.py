@@ -9,13 +9,14 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from bgfmt.analysis import shapes
 from bgfmt.analysis.questions import MET, STATE, options, specific_options
+from bgfmt.analysis.shapes import Plain
+from bgfmt.extras.serve import shapes
 
 # -- Markdown ------------------------------------------------------------------------------------------------
 
 
-def markdown(shape: type[shapes.Plain]) -> str:
+def markdown(shape: type[Plain]) -> str:
     """A shape as a table of docs/json.md; those of whole answers have the text of the question, too."""
     rows = ["| field | type | meaning |", "| --- | --- | --- |"]
     if shapes.name_of(shape) in (
@@ -33,7 +34,7 @@ def markdown(shape: type[shapes.Plain]) -> str:
     return "\n".join(rows)
 
 
-def _title(shape: type[shapes.Plain]) -> str:
+def _title(shape: type[Plain]) -> str:
     """The heading of a shape on docs/json.md, such as `Match cube`."""
     words = re.findall("[A-Z][a-z]*", shapes.name_of(shape).removesuffix("Answer").removeprefix("Ranked"))
     return shape.TITLE or " ".join(words).capitalize()
@@ -85,7 +86,7 @@ _JS = {
 }
 
 
-def typescript(shape: type[shapes.Plain]) -> str:
+def typescript(shape: type[Plain]) -> str:
     """A shape as an interface, as the answers of plugins/js have it."""
     name = shapes.name_of(shape)
     lines = [f"/** {(shape.__doc__ or '').partition(chr(10))[0]} */", f"export interface {name} {{"]
@@ -120,10 +121,10 @@ _MARKED = re.compile(
 def texts() -> dict[str, str]:
     """The generated texts, by the name that stands in their marks."""
     return {
-        **{name: markdown(shape) for name, shape in shapes.shapes().items()},
+        **{name: markdown(shape) for name, shape in shapes.SHAPES.items()},
         "options": option_table((*STATE, *MET, *specific_options("cube"), *specific_options("play"))),
         "parameters": option_table([name for name in options() if name != "position"], http=True),
-        "typescript": "\n\n".join(map(typescript, shapes.shapes().values())),
+        "typescript": "\n\n".join(map(typescript, shapes.SHAPES.values())),
     }
 
 

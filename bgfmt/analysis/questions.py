@@ -47,22 +47,17 @@ __all__ = [
     "STATE",
     "STATE_FIELDS",
     "CubeAnswer",
-    "Described",
     "Dice",
     "MatchCubeAnswer",
     "PlayAnswer",
-    "ProbeAnswer",
-    "ProbeQuestion",
     "Question",
     "RankedRoll",
     "ScoresAnswer",
     "TwoRaces",
     "cube",
-    "describe",
     "options",
     "play",
     "race",
-    "read",
     "rolls_of",
     "specific_options",
     "state_of",
@@ -177,35 +172,6 @@ def specific_options(query: str) -> tuple[str, ...]:
     """
     common = ("position", "table", "roll", *STATE, *MET, "settle", "oracle")
     return tuple(name for name in QUESTIONS[query] if name not in common)
-
-
-def read(texts: Mapping[str, str], base: Question | None = None) -> Question:
-    """Parse the options of a query.
-
-    Parameters
-    ----------
-    texts
-        The text of each option by its name, as in the parameters of HTTP.
-    base
-        Has the values of the options that `texts` doesn't have.
-
-    Raises
-    ------
-    ValueError
-        A text is empty, too long or not allowed. Its arguments are the option's name and the message.
-    """
-    changes: dict[str, Any] = {}
-    for name, text in texts.items():
-        if not text.strip():
-            raise ValueError(name, f"{name} is empty")
-        longest = options()[name].longest
-        if len(text) > longest:
-            raise ValueError(name, f"{name} has more than {longest:,} characters")
-        try:
-            changes[name] = options()[name].read(name, text.strip())
-        except ValueError as error:
-            raise ValueError(name, str(error)) from None
-    return replace(base or Question(), **changes)
 
 
 # -- text to a side, a position or a state ------------------------------------------------------------------
@@ -510,67 +476,3 @@ def play(
         one=several[0] if len(several) == 1 else None,
         rolls=several if len(several) > 1 else None,
     )
-
-
-# -- all answers about one position -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Described(Plain):
-    """A position as programs need it."""
-
-    TITLE = "Position"
-
-    us: Annotated[list[int], "The counts of the side on roll from the ace point up; a 25th count is the bar."]
-    them: Annotated[list[int] | None, "The counts of the other side; null where one side is asked about."]
-    counts: Annotated[Side | Position, "The counts as text."]
-    position_id: Annotated[str, "gnubg's Position ID."]
-    xgid: Annotated[str, "eXtreme Gammon's identifier."]
-    pips: Annotated[list[int], "The pip counts of the side on roll and of the other."]
-    chequers: Annotated[list[int], "How many chequers the side on roll and the other have."]
-    contact: Annotated[bool, "Whether the sides have not passed each other."]
-
-
-def describe(asked: Side | Position, state: GameState | None = None) -> Described:
-    """Describe a position, or one side: counts, identifiers, pips, number of chequers, contact.
-
-    state : if given, the XGID is that of this state; it holds the cube and the score too.
-    """
-    both = Position(asked, Side()) if isinstance(asked, Side) else asked
-
-    def counts(side: Side) -> list[int]:
-        return list(side.padded(25 if side.bar else max(6, side.highest)))
-
-    return Described(
-        us=counts(both.us),
-        them=None if isinstance(asked, Side) else counts(both.them),
-        counts=asked,
-        position_id=both.id,
-        xgid=both.xgid if state is None else state.xgid,
-        pips=[both.us.pips, both.them.pips],
-        chequers=[both.us.chequers, both.them.chequers],
-        contact=both.contact,
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProbeQuestion(Plain):
-    """The query, with what the identifier adds to it."""
-
-    position: Annotated[str, "As sent."]
-    roll: Annotated[str | None, "The dice, the larger first, or `all`; null without dice."]
-    cube: Annotated[Owner, "Where the cube lies for the side on roll: `centered`, `owned` or `opponent`."]
-    measure: Annotated[str, "What the plays are ranked by: `money`, `match`, `cubeless`, `mean` or `off:N`."]
-    table: Annotated[str | None, "The table that was named."]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProbeAnswer(Plain):
-    """Cube, race and plays of one position; a section that has no answer is null."""
-
-    question: Annotated[ProbeQuestion, "The query."]
-    position: Annotated[Described, "The position."]
-    cube: Annotated[CubeAnswer | MatchCubeAnswer | None, "The cube."]
-    race: Annotated[SideRace | TwoRaces | None, "The race of each side."]
-    play: Annotated[PlayAnswer | None, "The plays of the roll."]
-    not_covered: Annotated[Mapping[str, str], "Why a section has no answer, by its name."]

@@ -32,7 +32,6 @@ from bgfmt.analysis.shapes import Plain
 from bgfmt.analysis.sources import ASKED, PLAYING, Limits, Progress
 from bgfmt.cli import terminal
 from bgfmt.cli.options import answer_each_line, as_option, combine, echo_json, part_option
-from bgfmt.cli.xg_text import xg_text
 from bgfmt.errors import CapabilityError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.drawing import draw, draw_side
@@ -40,6 +39,7 @@ from bgfmt.game.identifiers import parse
 from bgfmt.game.state import GameState
 from bgfmt.tables import MatchScore
 from bgfmt.tables.hypergammon import HyperSides
+from bgfmt.tables.registry import Registry
 
 __all__ = [
     "CHANCES",
@@ -59,6 +59,7 @@ __all__ = [
     "gather_question",
     "has_database_suffix",
     "limit_options",
+    "load_charts",
     "note",
     "open_library",
     "percent",
@@ -76,6 +77,10 @@ OTHER_SUFFIXES = (".bin", ".gz")  # further suffixes of databases, of no format
 ROLL = re.compile(r"\d[-,]?\d|all", re.IGNORECASE)
 STDIN = "-"
 CHANCES = "match winning chances"
+#: functions that format an answer as the text of another program, by the option `--format`
+STYLES: Registry[Callable[[Any], str]] = Registry("bgfmt.styles")
+#: modules with `cube_chart`, `distributions` and `score_chart`
+CHARTS: Registry[Any] = Registry("bgfmt.charts")
 DICE = "the dice of the identifier are not looked at: a cube action comes before the roll"
 
 
@@ -316,13 +321,22 @@ def title(state: GameState) -> str:
     return ", ".join(words)
 
 
-def answer_stdin(answer: Callable[[str], Plain], style: str = "json") -> int:
-    """Answer each line of standard input by a line of JSON, or in XG's text."""
+def answer_stdin(answer: Callable[[str], Plain], style: str = "text") -> int:
+    """Answer each line of standard input by a line of JSON, or in the text of another program."""
 
     def one(text: str) -> Any:
-        return xg_text(answer(text)) if style == "xg" else {"asked": text} | answer(text).as_dict()
+        found = answer(text)
+        return {"asked": text} | found.as_dict() if style == "text" else STYLES[style](found)
 
     return answer_each_line(one)
+
+
+def load_charts() -> Any:
+    """Return the module that draws charts; CapabilityError if none is installed."""
+    charts = next(iter(CHARTS.values()), None)
+    if charts is None:
+        raise CapabilityError("nothing is installed that draws charts")
+    return charts
 
 
 def note(text: str) -> None:
@@ -338,9 +352,9 @@ def say(
     as_json: bool,
     style: str = "text",
 ) -> None:
-    """Print an answer as JSON, in XG's text or as `lines`, and the lines `aside` that explain what was ignored."""
+    """Print an answer as JSON, in a style or as `lines`, and the lines `aside` that explain what was ignored."""
     if as_json and style != "text":
-        raise click.UsageError("either --json or --format xg")
+        raise click.UsageError(f"either --json or --format {style}")
     if style == "text" and not as_json:
         terminal.say("\n".join([*lines(), *(f"  {line}" for line in aside)]))
         return
@@ -349,7 +363,7 @@ def say(
     if as_json:
         echo_json({"asked": asked} | answer.as_dict())
     else:
-        click.echo(xg_text(answer), nl=False)
+        click.echo(STYLES[style](answer), nl=False)
 
 
 def explain_ignored(

@@ -27,7 +27,7 @@ from bgfmt.game.state import GameState
 @asking.question_and_limit_options(
     *questions.specific_options("cube"), *questions.STATE, "oracle", *questions.MET
 )
-@options.xg_option
+@options.style_option
 @options.json_option
 def cube(
     words: tuple[str, ...],
@@ -63,12 +63,11 @@ def cube(
         both = question.cube is None and not says_cube(said.position)
         asking.say(said.position, answer, lambda: answer_lines(answer, both=both), aside, as_json, style)
         if plot:
-            from bgfmt.analysis import plots
-
+            charts = asking.load_charts()
             if isinstance(answer, questions.ScoresAnswer):
-                plots.score_chart(plot, _codes(answer))
+                charts.score_chart(plot, _codes(answer))
             else:
-                plots.cube_chart(plot, advisor.library.tables, answer.state.position)
+                charts.cube_chart(plot, advisor.library.tables, answer.state.position)
     return 0
 
 

@@ -16,6 +16,7 @@ from click.core import ParameterSource
 from bgfmt import errors
 from bgfmt.cli.lines import texts
 from bgfmt.files.database import Database
+from bgfmt.tables.registry import installed_names
 
 __all__ = [
     "BYTES",
@@ -41,9 +42,9 @@ __all__ = [
     "quiet_option",
     "refuse_ignored",
     "resume_option",
+    "style_option",
     "threads_option",
     "written_fields",
-    "xg_option",
 ]
 
 
@@ -83,9 +84,9 @@ def choice_option(*names: str, among: Iterable[str], **more: Any) -> Callable[[F
 
 # options of several commands
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
-xg_option = click.option(
-    "--format", "style", type=click.Choice(["text", "xg"]), default="text",
-    help="xg: as eXtreme Gammon's clipboard.",
+style_option = click.option(
+    "--format", "style", type=click.Choice(["text", *installed_names("bgfmt.styles")]), default="text",
+    help="Print as another program does, such as on eXtreme Gammon's clipboard.",
 )  # fmt: skip
 force_option = click.option("--force", is_flag=True, help="Replace an existing output file.")
 resume_option = click.option(

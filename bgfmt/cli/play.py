@@ -22,7 +22,7 @@ EQUAL_LOSS = 5e-7
 @asking.question_and_limit_options(
     *questions.specific_options("play"), *questions.STATE, "oracle", *questions.MET
 )
-@options.xg_option
+@options.style_option
 @options.json_option
 def play(
     words: tuple[str, ...], question: questions.Question, style: str, as_json: bool, **calculation: Any

@@ -57,13 +57,11 @@ def race(words: tuple[str, ...], plot: str | None, as_json: bool, **calculation:
 
 def _plot(path: str, answer: SideRace | questions.TwoRaces) -> None:
     """Draw the distributions of an answer into a file."""
-    from bgfmt.analysis import plots
-
     sides = [answer.on_roll, answer.other_side] if isinstance(answer, questions.TwoRaces) else [answer]
     drawn = {f"{one.side}": one.bearoff for one in sides if one.bearoff is not None}
     if not drawn:
         raise NotCoveredError("only means are known of this side, there is no distribution to draw")
-    plots.distributions(path, drawn)
+    asking.load_charts().distributions(path, drawn)
 
 
 def _lines(answer: SideRace | questions.TwoRaces) -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bgfmt.analysis.answers import CALCULATION, RankedPlays, SourcedAnswer, estimate_words
 
+__all__ = ["source_line"]
+
 
 def source_line(answer: SourcedAnswer) -> str:
     """Describe in words the source of an answer and its maximum error."""

@@ -13,6 +13,8 @@ import numpy as np
 from bgfmt.jit import njit
 from bgfmt.jit.lanes import LANES, add_best
 
+__all__ = ["ROLL_RESULTS", "RollResults", "cube", "cube_of_gammons", "negate_for_opponent", "record"]
+
 ROLLS = 21
 
 

@@ -41,7 +41,7 @@ from bgfmt.tables.rolls import (
     Race,
     Rolls,
 )
-from bgfmt.tables.rows import LazyRows, PlacedPairs, Rows
+from bgfmt.tables.rows import LazyRows, Rows
 from bgfmt.tables.two_sided import EQUITY_COLUMNS, Equities, GammonTwoSided, JacobyTwoSided, TwoSided
 
 __all__ = [*(name for name in dir() if name[0].isupper()), "of_kind", "same_numbers"]

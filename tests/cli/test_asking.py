@@ -360,6 +360,7 @@ def test_what_is_refused_in_one_line(ask, line, code, said):
 
 
 @pytest.mark.slow
+@pytest.mark.extra("charts")
 def test_plots(ask, folder):
     pytest.importorskip("matplotlib")
     assert ask("race gnubg_os0.bd 0 2 2 2 0 4 --plot one.png")[0] == 0
@@ -369,6 +370,7 @@ def test_plots(ask, folder):
         assert (folder / name).read_bytes().startswith(start)
 
 
+@pytest.mark.extra("charts")
 def test_without_matplotlib(ask, monkeypatch):
     for name in [m for m in sys.modules if m.split(".")[0] == "matplotlib"] + ["matplotlib"]:
         monkeypatch.setitem(sys.modules, name, None)

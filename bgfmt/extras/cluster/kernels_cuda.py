@@ -1,6 +1,6 @@
 """CUDA kernels: the two steps of a tile of a two-sided table, one thread for each pair.
 
-They do the same as `bgfmt.solver.kernels.two_sided`.
+They do the same as `bgfmt.extras.large.kernels_tiles`.
 
 Turned values (as seen by the side that moved) lie in `near`, (places of the window, sides, columns) int16: the
 threads of a block, of one position u and consecutive sides t, read adjacent memory. Imported only for a device.

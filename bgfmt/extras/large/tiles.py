@@ -29,10 +29,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bgfmt.errors import FormatError
+from bgfmt.extras.large import kernels_tiles as kernels
 from bgfmt.extras.large.chunks import ROOT, ChunkStore
 from bgfmt.game import board
 from bgfmt.game.results import WEIGHTS, Array
-from bgfmt.solver.kernels import two_sided as kernels
 from bgfmt.solver.layers import REACH, SINGLE, PipOrder, Pool, Stakes, layer_cuts, pip_order
 from bgfmt.solver.machine import results_per_position
 from bgfmt.solver.two_sided import Pairs, Squares, count_pairs_done, record_type

@@ -28,11 +28,12 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError, HeaderError, TruncatedError
 from bgfmt.extras.large.chunks import CHECKSUM_BYTES, MAX_METADATA_BYTES, ROOT, ChunkStore, chunks_of
+from bgfmt.extras.large.placed import PlacedPairs
 from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Reading, RunParts
 from bgfmt.formats.records import known_recipes
 from bgfmt.game import board
 from bgfmt.storage import Source
-from bgfmt.tables import KINDS, PlacedPairs, Table
+from bgfmt.tables import KINDS, Table
 from bgfmt.tables.two_sided import StoredEquities
 
 VERSION = 1

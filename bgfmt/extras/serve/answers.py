@@ -20,12 +20,13 @@ from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import SideRace
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.positions import COUNTS, one_or_two
-from bgfmt.analysis.questions import CubeAnswer, ProbeAnswer, ProbeQuestion, Question, TwoRaces
+from bgfmt.analysis.questions import CubeAnswer, Question, TwoRaces
 from bgfmt.analysis.shapes import Plain
 from bgfmt.analysis.sources import ResultCache
 from bgfmt.cli.asking import DICE, explain_ignored, explain_ignored_in_race
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.extras.serve.holdings import Holding, Holdings
+from bgfmt.extras.serve.probe import ProbeAnswer, ProbeQuestion, describe
 from bgfmt.extras.serve.refusals import Refusal, refusal_of
 from bgfmt.extras.serve.work import OneAtATime
 from bgfmt.game.board import Position, Side
@@ -195,7 +196,7 @@ class Answers:
             **{name: getattr(state, name) for name in ("cube_value", "away", "crawford", "jacoby")},
             beavers=state.beavers is not False,  # as they are played where nothing is said
         )
-        about = questions.describe(one, told)
+        about = describe(one, told)
         probe = ProbeAnswer(question=question, position=about, not_covered=missing, **answers)
         return probe, settled
 

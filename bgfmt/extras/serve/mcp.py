@@ -22,10 +22,10 @@ from mcp.server.stdio import stdio_server
 from bgfmt import __version__
 from bgfmt.analysis.positions import one_or_two
 from bgfmt.analysis.questions import MET, STATE, options
-from bgfmt.analysis.shapes import Schema, schema_of, shapes
 from bgfmt.cli.verify import LEVELS
 from bgfmt.errors import PositionError
 from bgfmt.extras.serve import mcp_answers
+from bgfmt.extras.serve.shapes import SHAPES, Schema, schema_of, schema_of_option
 
 ABOUT = (
     "Exact answers about backgammon bearoffs and races. A position is two sides, the one on roll first, as counts "
@@ -128,7 +128,7 @@ TOOLS = {
 
 def tool(name: str, command: Command) -> types.Tool:
     """Return a tool in the form of the protocol's list."""
-    known = {key: one.schema | {"description": one.about} for key, one in options().items()} | MORE
+    known = {key: schema_of_option(one) | {"description": one.about} for key, one in options().items()} | MORE
     taken: Schema = {"type": "object", "properties": {key: known[key] for key in command.takes}}
     taken |= {"required": list(command.needs), "additionalProperties": False}
     return types.Tool(
@@ -151,7 +151,7 @@ def _answer(names: Sequence[str] | Schema) -> Schema:
     waiting = list(names)
     for name in waiting:  # grows while it is walked
         if name not in known:
-            text = json.dumps(schema_of(shapes()[name])).replace("#/components/schemas/", "#/$defs/")
+            text = json.dumps(schema_of(SHAPES[name])).replace("#/components/schemas/", "#/$defs/")
             waiting += re.findall(r'"#/\$defs/(\w+)"', text)
             known[name] = json.loads(text)
     return {"type": "object", "anyOf": [{"$ref": f"#/$defs/{name}"} for name in names], "$defs": known}

@@ -5,7 +5,7 @@ The fields are those of docs/json.md; an answer may have more.
 
 from __future__ import annotations
 
-from bgfmt.analysis.shapes import Schema
+from bgfmt.extras.serve.shapes import Schema
 
 TEXT: Schema = {"type": "string"}
 WHOLE: Schema = {"type": "integer"}

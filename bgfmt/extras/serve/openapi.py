@@ -7,9 +7,10 @@ from http import HTTPStatus
 
 from bgfmt import __version__
 from bgfmt.analysis.questions import MAX_AWAY, QUESTIONS, options
-from bgfmt.analysis.shapes import MAX_TEXT, Schema, ref, schema_of, shapes
+from bgfmt.analysis.shapes import MAX_TEXT
 from bgfmt.extras.serve.parameters import Settings
 from bgfmt.extras.serve.refusals import STATUSES
+from bgfmt.extras.serve.shapes import SHAPES, Schema, ref, schema_of, schema_of_option
 
 #: of each question what it says, and the shapes of its answers, which have `asked` beside them but that of a probe
 ROUTES = {
@@ -62,7 +63,7 @@ _ERROR: Schema = {"status": WHOLE, "code": {**TEXT, "enum": list(STATUSES)}, "me
 _CUBE = shape({"double": TRUTH, "accept": TRUTH})
 _EQUITY = shape(dict.fromkeys(("cubeless", "centered", "best"), NUMBER))
 _STEPS = array(shape({"from": WHOLE, "to": WHOLE}))
-SCHEMAS: dict[str, Schema] = {name: schema_of(one) for name, one in shapes().items()} | {
+SCHEMAS: dict[str, Schema] = {name: schema_of(one) for name, one in SHAPES.items()} | {
     "Error": shape({"error": shape(_ERROR, {"parameter": TEXT, "row": WHOLE})}),
     "Lookup": shape({**_SOURCED, "asked": TEXT, "answers": {**array(_LOOKED_UP), "minItems": 1}}),
     "Tables": shape(
@@ -107,7 +108,7 @@ def _parameters(names: Iterable[str]) -> list[Schema]:
     out: list[Schema] = []
     for name in names:
         one = {"name": name, "in": "query", "required": name == "position"} | _example(name)
-        out.append(one | {"description": options()[name].about, "schema": options()[name].schema})
+        out.append(one | {"description": options()[name].about, "schema": schema_of_option(options()[name])})
     return out
 
 
@@ -137,7 +138,7 @@ def _question(route: str, settings: Settings) -> Iterator[tuple[str, Schema]]:
 
 def _bulk_operation(route: str, settings: Settings) -> Schema:
     names = [n for n in QUESTIONS[route] if n != "position"]
-    one = {"type": "object", "properties": {n: options()[n].schema for n in QUESTIONS[route]}}
+    one = {"type": "object", "properties": {n: schema_of_option(options()[n]) for n in QUESTIONS[route]}}
     items = {"anyOf": [TEXT, {**one, "required": ["position"]}]}
     positions = {"positions": {**array(items), "maxItems": settings.max_rows}}
     entry = {"anyOf": [_answer(route), shape({"asked": or_null(TEXT), "error": {"type": "object"}})]}
@@ -149,7 +150,7 @@ def _bulk_operation(route: str, settings: Settings) -> Schema:
         for name, about, words in (bytes_are, ("column", "Which distribution.", ["bearoff", "gammon"])):
             schema = {**TEXT, "enum": words}
             parameters.append({"name": name, "in": "query", "schema": schema, "description": about})
-    one_body = shape(positions, {n: options()[n].schema for n in names})
+    one_body = shape(positions, {n: schema_of_option(options()[n]) for n in names})
     example = {"positions": [EXAMPLES["position"]]} | ({"roll": EXAMPLES["roll"]} if "roll" in names else {})
     answers = {JSON: shape({"results": array(entry)}), LINES: TEXT, **binary}
     return {

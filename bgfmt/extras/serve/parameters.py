@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl
 
-from bgfmt.analysis import questions
-from bgfmt.analysis.questions import Question
+from bgfmt.analysis.questions import Question, options
+from bgfmt.analysis.shapes import QuestionOption
 from bgfmt.extras.serve.refusals import Refusal
 
 
@@ -72,9 +73,43 @@ def _check_name(name: str, known: Iterable[str]) -> None:
 
 
 def question(given: Mapping[str, str], base: Question | None = None) -> Question:
-    """Parse parameters into a query, with `base` for those not given; Refusal for a value out of range."""
-    try:
-        return questions.read(given, base)
-    except ValueError as error:
-        name, text = error.args
-        raise Refusal("bad_parameter", text, name) from None
+    """Parse parameters into a query, with `base` for those not given.
+
+    Refusal for a text that is empty, too long or not allowed.
+    """
+    changes: dict[str, Any] = {}
+    for name, text in given.items():
+        option = options()[name]
+        if not text.strip():
+            raise Refusal("bad_parameter", f"{name} is empty", name)
+        if len(text) > option.longest:
+            raise Refusal("bad_parameter", f"{name} has more than {option.longest:,} characters", name)
+        try:
+            changes[name] = parse_option(option, name, text.strip())
+        except ValueError as error:
+            raise Refusal("bad_parameter", str(error), name) from None
+    return replace(base or Question(), **changes)
+
+
+def parse_option(option: QuestionOption, name: str, text: str) -> Any:
+    """Parse the text of an option, called `name` in messages; ValueError for a value that isn't allowed."""
+    other = f"not {text[:40]!r}"
+    if option.kind is bool:
+        if text not in ("true", "false"):
+            raise ValueError(f"{name} is true or false, {other}")
+        return text == "true"
+    if option.kind is int:
+        value = int(text) if re.fullmatch(r"\d{1,9}", text) else -1
+        if option.choices and value not in option.choices:
+            raise ValueError(
+                f"{name} is {', '.join(map(str, option.choices[:3]))}, ... up to {option.choices[-1]}, {other}"
+            )
+        least, most = option.range
+        if not option.choices and not least <= value <= most:
+            raise ValueError(f"{name} is a whole number from {least} to {most:,}, {other}")
+        return value
+    if option.choices and text not in option.choices:
+        raise ValueError(f"the {name} is {', '.join(option.choices)}, {other}")
+    if option.pattern and not re.fullmatch(option.pattern, text):
+        raise ValueError(f"{option.words}, {other}")
+    return text

@@ -80,9 +80,9 @@ def rules(databases: tuple[str, ...], plot: str | None, as_json: bool, **asked: 
         progress = stack.enter_context(Progress("studying", " pairs"))
         sections = rule_quality(library, score=score, progress=progress, **asked)
     if plot:
-        from bgfmt.analysis import plots
+        from bgfmt.extras import charts
 
-        plots.rule_chart(plot, {_title(s): _losses(s) for s in sections})
+        charts.rule_chart(plot, {_title(s): _losses(s) for s in sections})
     if as_json:
         options.echo_json({"away": away, "sections": [_as_dict(s) for s in sections]})
     else:

@@ -10,7 +10,7 @@ import pytest
 
 from bgfmt import __version__
 from bgfmt.cli import run
-from bgfmt.cli.xg_text import header
+from bgfmt.extras.hosts.xg_text import header
 from bgfmt.game.state import GameState
 from tests.conftest import GOLDEN
 

@@ -1,0 +1,187 @@
+"""The fields of answers and options with their types and descriptions, and their JSON Schemas.
+
+docs/make_shapes.py writes the fields into the documents.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+from bgfmt.analysis.answers import MetName, RankedPlay, SideRace, SourcedAnswer
+from bgfmt.analysis.cube import Cell, CubeAction, Losses, Numbers
+from bgfmt.analysis.insight import Insight
+from bgfmt.analysis.questions import (
+    CubeAnswer,
+    MatchCubeAnswer,
+    PlayAnswer,
+    RankedRoll,
+    ScoresAnswer,
+    TwoRaces,
+)
+from bgfmt.analysis.races import TwoSidedEstimate
+from bgfmt.analysis.shapes import CHANCE, Plain, QuestionOption
+from bgfmt.extras.serve.probe import Described, ProbeAnswer, ProbeQuestion
+from bgfmt.game.board import Position, Side
+
+Schema = dict[str, Any]
+
+#: the classes of answers by the names that they have in JSON Schema, TypeScript and the docs
+SHAPES: dict[str, type[Plain]] = {
+    "Origin": SourcedAnswer,
+    "SideRace": SideRace,
+    "Estimate": TwoSidedEstimate,
+    "TwoRaces": TwoRaces,
+    "CubeAction": CubeAction,
+    "Insight": Insight,
+    "CubeAnswer": CubeAnswer,
+    "Choices": Numbers,
+    "Losses": Losses,
+    "Met": MetName,
+    "MatchCubeAnswer": MatchCubeAnswer,
+    "Cell": Cell,
+    "ScoresAnswer": ScoresAnswer,
+    "RankedPlay": RankedPlay,
+    "RankedRoll": RankedRoll,
+    "PlayAnswer": PlayAnswer,
+    "Described": Described,
+    "ProbeQuestion": ProbeQuestion,
+    "ProbeAnswer": ProbeAnswer,
+}
+
+
+class Type(NamedTuple):
+    """The type of a value in JSON.
+
+    kind : "string", "integer", "number", "probability" (a number from 0 to 1), "boolean", "list", "object" (whose
+        keys are names) or "shape" (an object of one of `SHAPES`).
+    of : the type of the entries of a list or object.
+    shapes : the classes of answers that it may be.
+    choices : the texts that it may be.
+    """
+
+    kind: str
+    of: Any = None
+    shapes: tuple[type[Plain], ...] = ()
+    choices: tuple[str, ...] = ()
+    nullable: bool = False
+
+
+class Entry(NamedTuple):
+    """A field of a shape: its name, whether it may be missing, its type and its description."""
+
+    name: str
+    optional: bool
+    type: Type
+    about: str
+
+
+def entries(shape: type[Plain]) -> list[Entry]:
+    """Return the fields of a class of answers with their types and descriptions, in order."""
+    out = []
+    for name, path, optional, _ in shape.fields:
+        hint, about = _hint(shape, path)
+        kind = _type(hint)
+        out.append(Entry(name, optional, kind._replace(nullable=kind.nullable and not optional), about))
+    return out
+
+
+def _hint(owner: Any, path: str) -> tuple[Any, str]:
+    """Return the annotation and the description of the attribute at a path."""
+    first, _, rest = path.partition(".")
+    attribute: Any = getattr(owner, first, None)
+    function = getattr(attribute, "fget", None) or getattr(attribute, "func", None)
+    hints = get_type_hints(function or owner, include_extras=True)
+    hint = hints["return" if function else first]
+    if rest:
+        bare = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+        return _hint(next(one for one in (*get_args(bare), bare) if one is not type(None)), rest)
+    if function:
+        return hint, " ".join((function.__doc__ or "").partition("\n\n")[0].split())
+    return hint, next((one for one in getattr(hint, "__metadata__", ()) if one != CHANCE), "")
+
+
+def _type(hint: Any, chance: bool = False) -> Type:
+    """Return the type in JSON of an annotation; `chance` if a number in it is a probability."""
+    origin = get_origin(hint)
+    arguments = get_args(hint)
+    if origin is Annotated:
+        return _type(arguments[0], chance or CHANCE in hint.__metadata__)
+    if origin in (Union, types.UnionType):
+        several = [_type(one, chance) for one in arguments if one is not type(None)]
+        shapes = tuple(shape for one in several for shape in one.shapes)
+        return several[0]._replace(shapes=shapes, nullable=type(None) in arguments)
+    number = Type("probability" if chance else "number")
+    simple = {
+        str: "string",
+        Position: "string",
+        Side: "string",
+        bool: "boolean",
+        int: "integer",
+        float: number.kind,
+    }
+    if hint in simple:
+        return Type(simple[hint])
+    if origin is Literal:
+        return Type("string", choices=arguments)
+    if origin is Mapping:
+        return Type("object", of=_type(arguments[1]))
+    if origin in (list, tuple, Sequence):
+        return Type("list", of=_type(arguments[0]))
+    if isinstance(hint, type) and issubclass(hint, Plain):
+        return Type("shape", shapes=(hint,))
+    return Type("list", of=number)  # an array
+
+
+def name_of(shape: type[Plain]) -> str:
+    """Return the name of a class of answers in JSON Schema, TypeScript and the docs."""
+    return next(name for name, one in SHAPES.items() if one is shape)
+
+
+# -- JSON Schema ---------------------------------------------------------------------------------------------
+
+
+def schema_of(shape: type[Plain]) -> Schema:
+    """Return the JSON Schema of a class of answers; other classes in it are references."""
+    return {
+        "type": "object",
+        "description": (shape.__doc__ or "").partition("\n\n")[0],
+        "properties": {one.name: _schema(one.type) | {"description": one.about} for one in entries(shape)},
+        "required": [one.name for one in entries(shape) if not one.optional],
+    }
+
+
+def ref(name: str) -> Schema:
+    """Return a JSON Schema reference to the schema of this name in an OpenAPI document."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _schema(of: Type) -> Schema:
+    """Return the JSON Schema of a type."""
+    if of.kind == "shape":
+        several: list[Schema] = [*(ref(name_of(one)) for one in of.shapes), *[{"type": "null"}] * of.nullable]
+        return several[0] if len(several) == 1 else {"anyOf": several}
+    if of.kind == "list":
+        out: Schema = {"type": "array", "items": _schema(of.of)}
+    elif of.kind == "object":
+        out = {"type": "object", "additionalProperties": _schema(of.of)}
+    else:
+        out = {"type": "number" if of.kind == "probability" else of.kind}
+    if of.choices:
+        out["enum"] = [*of.choices, *[None] * of.nullable]
+    return {**out, "type": [out["type"], "null"]} if of.nullable else out
+
+
+def schema_of_option(option: QuestionOption) -> Schema:
+    """Return the JSON Schema of an option's value."""
+    out: Schema = {"type": {str: "string", int: "integer", bool: "boolean"}[option.kind]}
+    if option.choices:
+        out["enum"] = list(option.choices)
+    elif option.kind is int:
+        out |= {"minimum": option.range[0], "maximum": option.range[1]}
+    elif option.pattern:
+        out["pattern"] = f"^({option.pattern})$"
+    elif option.kind is str:
+        out["maxLength"] = option.longest
+    return out
