@@ -521,7 +521,7 @@ class ArrayFormat(Format[T]):
     """
 
     array: ClassVar[str]
-    dtype: ClassVar[str]
+    dtype: ClassVar[str | np.dtype[Any]]
 
     @abstractmethod
     def header_of(self, table: T, options: Options) -> bytes:

@@ -186,7 +186,7 @@ def dtype_of(part: Construct) -> np.dtype[Any]:
     """Return the NumPy dtype of a structure, array or field; bytes and what NumPy lacks become raw bytes (void)."""
     core = core_of(part)
     if isinstance(core, Struct):
-        return np.dtype([(field.name, dtype_of(field)) for field in core.subcons])
+        return np.dtype([(field.name or "", dtype_of(field)) for field in core.subcons])
     if isinstance(core, Array):
         return np.dtype((dtype_of(core.subcon), (core.count,)))
     if isinstance(core, FormatField):
@@ -230,7 +230,8 @@ def byte_table(struct: Struct) -> str:
     offset: Counter[str] | None = Counter()
     for part in struct.subcons:
         content = "; ".join(filter(None, (_constant_text(part), part.docs)))
-        rows.append(f"| {_sum_text(offset)} | {type_name(part)} | `{part.name}` | {content} |")
+        name = f"`{part.name}`" if part.name else ""
+        rows.append(f"| {_sum_text(offset)} | {type_name(part)} | {name} | {content} |")
         size = _size_terms(part)
         offset = None if offset is None or size is None else offset + size
     return "\n".join(rows)

@@ -1,49 +1,27 @@
-"""GNU Backgammon's databases: 40 ASCII bytes of header, or none, and the numbers behind them.
-
-offset  one-sided                 two-sided            hypergammon       source
-0       "gnubg"                   "gnubg"              "gnubg"           files of makebearoff, makehyper 1.07
-5       "-"  (ignored)            "-"                  "-"
-6       "OS"                      "TS"                 "H"
-7       "-"                       "-"                  chequers, 1 digit
-9       points, 2 digits          points               "x" ...
-12      chequers, 2 digits        chequers
-15      1 = gammon distributions  1 = cubeful
-17      1 = compressed            "x" ...
-19      1 = normal distribution
-20..38  "x" filling, ignored
-39      line feed, ignored
-
-The reader takes each number as C's `atoi` does (blanks and a sign allowed, up to the first non-digit); any
-non-zero number is true. We read as liberally and write the canonical form, except that a copy repeats the
-header it was read with. makebearoff writes two-sided files of 24 points, which gnubg itself refuses.
-"""
+"""What GNU Backgammon's formats have in common: the header, files without header, and damaged files."""
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from math import prod
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError, HeaderError, UnknownFormatError, format_bytes
-from bgfmt.formats.base import ROLLS, ArrayFormat, Head, Layout, Option, Options, Reading, Region, Salvage, T
-from bgfmt.formats.records import Fact, Record, number, truth
-from bgfmt.game import board, moves
+from bgfmt.formats.base import ArrayFormat, Head, Layout, Option, Options, Reading, Region, Salvage, T
+from bgfmt.formats.gnubg.header import HEADERS, HYPER_POINTS, KINDS, SIZE, HeaderFacts, kind_of, read_header
+from bgfmt.formats.records import Fact, Record
+from bgfmt.formats.structures import offset_of
+from bgfmt.game import moves
 from bgfmt.game.board import Side
 from bgfmt.storage import Source
 from bgfmt.tables import Table
 
-SIZE = 40
 FOUR_GIB = 1 << 32
-HYPER_POINTS = 25
-KINDS = {"OS": "one-sided", "ND": "normal-distribution", "TS": "two-sided", "H": "hypergammon"}
-DTYPES = {"OS": "<u2", "ND": "<f4", "TS": "<u2", "H": "u1"}
 #: largest number of points accepted in a header: gnubg accepts 23, and makebearoff writes two-sided files of 24
 GNUBG_POINTS = 23
 MAX_POINTS_READ = {"OS": GNUBG_POINTS, "ND": GNUBG_POINTS, "TS": 24, "H": HYPER_POINTS}
@@ -53,86 +31,7 @@ SIZE_WEIGHT = 8  # a matching file size counts like this many header bytes
 MAX_CANDIDATES = 12  # headers of one kind that are tried
 MAX_SALVAGE_BYTES = 2 << 30
 
-# ---- the header
-
-
-@dataclass(frozen=True)
-class HeaderFacts:
-    """Content of a header, parsed as gnubg parses it. kind : "OS", "ND" (normal distribution), "TS" or "H"."""
-
-    kind: str
-    points: int
-    chequers: int
-    gammon: bool = False
-    compressed: bool = False
-    cubeful: bool = False
-
-    @property
-    def canonical(self) -> bytes:
-        """The 40 header bytes that gnubg's programs write for these facts."""
-        size = f"{self.points:02d}-{self.chequers:02d}"
-        texts = {
-            "OS": f"OS-{size}-{self.gammon:d}-{self.compressed:d}-0",
-            "ND": f"OS-{size}-1-0-1",
-            "TS": f"TS-{size}-{self.cubeful:d}",
-            "H": f"H{self.chequers}",
-        }
-        return f"gnubg-{texts[self.kind]}".ljust(SIZE - 1, "x").encode() + b"\n"
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the numbers after the header, if not compressed; one row for each position of the side on roll."""
-        n = board.count(self.points, self.chequers)
-        two = (n, n, 4 if self.cubeful else 1)
-        one = (n, 2 * ROLLS if self.gammon else ROLLS)
-        return {"TS": two, "H": (n, n, 28), "ND": (n, 4)}.get(self.kind, one)
-
-    @cached_property
-    def size(self) -> int | None:
-        """Size of the numbers in bytes; None for a compressed file, whose index has to be read."""
-        packed = self.compressed and self.kind == "OS"
-        return None if packed else prod(self.shape) * np.dtype(DTYPES[self.kind]).itemsize
-
-    @property
-    def title(self) -> str:
-        """Short name of the table, as `6x6 two-sided`."""
-        size = {"TS": f"{self.points}x{self.chequers}", "H": f"{self.chequers}-chequer"}
-        return f"{size.get(self.kind, f'{self.points}-point')} {KINDS[self.kind]}"
-
-
-def kind_of(head: bytes) -> str:
-    """Return the kind of a gnubg file from its first bytes.
-
-    That is "OS", "ND" (one-sided, normal distribution), "TS", "H", or "" if they are not gnubg's.
-    """
-    if head[:5] != b"gnubg":
-        return ""
-    if head[6:8] == b"OS":
-        return "ND" if len(head) >= SIZE and _atoi(head, 19) else "OS"
-    if head[6:8] == b"TS":
-        return "TS"
-    return "H" if head[6:7] == b"H" else ""
-
-
-def read_header(head: bytes) -> HeaderFacts | None:
-    """Parse the 40 header bytes; None if they are no header of gnubg's. Points and chequers may be out of range."""
-    kind = kind_of(head)
-    if not kind or len(head) < SIZE:
-        return None
-    if kind == "H":
-        return HeaderFacts(kind, HYPER_POINTS, _atoi(head, 7))
-    points = _atoi(head, 9)
-    chequers = _atoi(head, 12)
-    flag = bool(_atoi(head, 15))
-    if kind == "TS":
-        return HeaderFacts(kind, points, chequers, cubeful=flag)
-    return HeaderFacts(kind, points, chequers, gammon=flag, compressed=bool(_atoi(head, 17)))
-
-
-def _atoi(head: bytes, at: int) -> int:
-    """Return the decimal number at offset `at` of a header, as C's `atoi` reads it: 0 if there is no digit."""
-    match = re.match(rb"[ \t\n\v\f\r]*([+-]?\d+)", head[at:SIZE])
-    return int(match.group(1)) if match else 0
+# ---- records
 
 
 @dataclass(frozen=True)
@@ -165,26 +64,6 @@ class GnubgHeader(Record):
         if (KINDS[facts.kind], facts.points, facts.chequers) != (table.kind, table.points, table.chequers):
             return f"the header {format_bytes(self.raw)} is that of another table"
         return None
-
-
-@dataclass(frozen=True)
-class GnubgRows(Record):
-    """How a one-sided file stores its rows: compressed or not, and the size of an index entry in bytes."""
-
-    compressed: bool
-    entry: int = 0
-
-    def facts(self) -> Mapping[str, Fact]:
-        return {"compressed": self.compressed} | ({"entry": self.entry} if self.entry else {})
-
-    @classmethod
-    def from_facts(cls, facts: Mapping[str, Any]) -> Self | None:
-        if "compressed" not in facts:
-            return None
-        entry = number(facts.get("entry", 0))
-        if entry not in (0, 6, 8):
-            raise ValueError(f"entry: expected 6 or 8 bytes, found {entry}")
-        return cls(truth(facts["compressed"]), entry)
 
 
 def _has_header(table: Table) -> bool:
@@ -260,7 +139,6 @@ class GnubgFormat(ArrayFormat[T]):
     """Base class of gnubg's formats. kind : the letters that name it in the header, see `HeaderFacts`."""
 
     kind: ClassVar[str]
-    dtype = "<u2"
     #: header facts of a file without header that its description does not give
     defaults: ClassVar[Mapping[str, Any]] = {}
     suffixes = (".bd",)
@@ -310,14 +188,18 @@ class GnubgFormat(ArrayFormat[T]):
             raise HeaderError(
                 source.name, "kind", offset, f"a header of kind {self.kind}", format_bytes(raw[:20])
             )
+
+        def refuse(field: str, expected: str) -> HeaderError:
+            at = offset + offset_of(HEADERS[self.kind], field)
+            return HeaderError(source.name, field, at, expected, getattr(facts, field))
+
         if facts.kind == "H" and not 1 <= facts.chequers <= 3:
-            raise HeaderError(source.name, "chequers", offset + 7, "1, 2 or 3", facts.chequers)
+            raise refuse("chequers", "1, 2 or 3")
         _refuse_more_points(source, offset, facts, raw)
         if not 1 <= facts.points <= MAX_POINTS_READ[self.kind]:
-            expected = f"a number from 1 to {MAX_POINTS_READ[self.kind]}"
-            raise HeaderError(source.name, "points", offset + 9, expected, facts.points)
+            raise refuse("points", f"a number from 1 to {MAX_POINTS_READ[self.kind]}")
         if not 1 <= facts.chequers <= 15:
-            raise HeaderError(source.name, "chequers", offset + 12, "a number from 1 to 15", facts.chequers)
+            raise refuse("chequers", "a number from 1 to 15")
         return facts, raw
 
     def info(self, reading: Reading[T]) -> dict[str, Any]:
@@ -374,7 +256,7 @@ class GnubgFormat(ArrayFormat[T]):
         """Return the regions of the bytes that gnubg reads and of the filler that it ignores."""
         if not header:
             return ()
-        read_to = {"TS": 16, "H": 8}.get(self.kind, 20)
+        read_to = offset_of(HEADERS[self.kind], "filling")
         return Region("header", 0, read_to), Region("header filling", read_to, SIZE - read_to)
 
     # -- damaged files ----------------------------------------------------------------------------------

@@ -1,55 +1,87 @@
 """GNU Backgammon one-sided databases, exact distributions and normal ones.
 
-offset  size        meaning                                               source
-0       40          header `gnubg-OS-PP-15-G-K-0`, see family             files of makebearoff 1.07
-
-uncompressed (K = 0)
-40      128*n, 64*n n records: 32 uint16 of the bearoff distribution and, where G = 1, 32 of the gammon one
-
-compressed (K = 1)
-40      8*n, 6*n    index
-...     ...         the values it points at, uint16: each distribution without its leading and trailing zeros
-
-Index entry, 8 bytes with gammon distributions and 6 without:
-
-offset  type  content
-0       u32   start of this position's values, in uint16 units from the start of the data
-4       u8    number of stored bearoff values
-5       u8    roll number of the first stored bearoff value
-6       u8    number of stored gammon values
-7       u8    roll number of the first stored gammon value
-
-Gammonless files made before March 2009 have 8-byte entries as well, the last two bytes zero. Values are stored from
-the first to the last that is not zero.
-
-normal distributions, header `gnubg-OS-PP-15-1-0-1`                       files of makebearoff -n 1.07
-40      16*n        four float32, little-endian: mean rolls to bear off, its standard deviation, mean rolls to
-                    save the gammon, its standard deviation (0 with fewer than 15 chequers)
+Rows are stored as they are, or compressed: an index, and behind it the values of each distribution from the first to
+the last that is not zero. An index entry has 8 bytes with gammon distributions and 6 without. Gammonless files made
+before March 2009 have 8-byte entries as well, the last two bytes zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from construct import Array, Int8ul, Int16ul, Int32ul, Struct, this
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, CorruptError
 from bgfmt.formats.base import ROLLS, Layout, Option, Options, Outlet, Reading, Region, RollsFormat, Salvage
 from bgfmt.formats.gnubg import family
-from bgfmt.formats.gnubg.family import GnubgFormat, GnubgHeader, GnubgRows, HeaderFacts
-from bgfmt.formats.records import AsRead, as_read
+from bgfmt.formats.gnubg.family import GnubgFormat, GnubgHeader
+from bgfmt.formats.gnubg.header import FILES, MOMENTS, ONE_SIDED, SIZE, HeaderFacts, number_dtype
+from bgfmt.formats.records import AsRead, Fact, Record, as_read, number, truth
+from bgfmt.formats.structures import dtype_of
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import LazyRows, NormalOneSided, OneSided, Rows, Table
+
+SHORT_ENTRY = Struct(
+    "start" / Int32ul * "first value, counted in u16 from the end of the index",
+    "count" / Int8ul * "number of stored bearoff values",
+    "first" / Int8ul * "roll of the first stored bearoff value",
+)
+ENTRY = Struct(
+    *SHORT_ENTRY.subcons,
+    "gammon_count" / Int8ul * "number of stored gammon values",
+    "gammon_first" / Int8ul * "roll of the first stored gammon value",
+)
+COMPRESSED = Struct(
+    "header" / ONE_SIDED,
+    "index" / Array(this.positions, ENTRY),
+    "values" / Array(this.values, Int16ul) * "the distributions without their leading and trailing zeros",
+)
+#: dtypes of index entries by their size in bytes
+INDEX_DTYPES: dict[int, np.dtype[Any]] = {
+    struct.sizeof(): dtype_of(struct) for struct in (SHORT_ENTRY, ENTRY)
+}
+SHORT, LONG = INDEX_DTYPES
+PROBE = LONG + ENTRY.start.sizeof()  # bytes of an index that show the size of its entries
+VALUE = number_dtype("OS")
+
+
+@dataclass(frozen=True)
+class GnubgRows(Record):
+    """How a one-sided file stores its rows: compressed or not, and the size of an index entry in bytes."""
+
+    compressed: bool
+    entry: int = 0
+
+    def facts(self) -> Mapping[str, Fact]:
+        return {"compressed": self.compressed} | ({"entry": self.entry} if self.entry else {})
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> Self | None:
+        if "compressed" not in facts:
+            return None
+        entry = number(facts.get("entry", 0))
+        if entry not in (0, *INDEX_DTYPES):
+            raise ValueError(f"entry: expected 6 or 8 bytes, found {entry}")
+        return cls(truth(facts["compressed"]), entry)
 
 
 class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
     kind = "OS"
     array = "bearoff"
+    dtype = VALUE
+    structures: ClassVar[Mapping[str, Struct]] = {
+        "header": ONE_SIDED,
+        "file": FILES["OS"],
+        "compressed": COMPRESSED,
+        "entry": ENTRY,
+    }
     name = "gnubg-os"
     title = "GNU Backgammon one-sided"
     carries = (OneSided,)
@@ -69,8 +101,9 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         parts = 1 + facts.gammon
         if not facts.compressed:
             same = facts.size == source.size
-            return same and family.fits_distributions(source.array("<u2", (n, parts, ROLLS), 0), facts.points)
-        first = bytes(4) + b"\x01\x00" * parts
+            return same and family.fits_distributions(source.array(VALUE, (n, parts, ROLLS), 0), facts.points)
+        struct = ENTRY if facts.gammon else SHORT_ENTRY
+        first = struct.build({"start": 0, "count": 1, "first": 0, "gammon_count": 1, "gammon_first": 0})
         if source.size <= n * len(first) or source.bytes(0, len(first)) != first:
             return False
         try:
@@ -88,10 +121,10 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         packed = None
         if facts.compressed:
             # position 1's values always begin at 1; only one of the two entry sizes finds that number there
-            old = source.size >= start + 12 and _has_8_byte_entries(source.bytes(start, 12), n)
-            packed = CompressedRows(source, start, n, entry=8 if gammon or old else 6, gammon=gammon)
+            old = source.size >= start + PROBE and _has_long_entries(source.bytes(start, PROBE), n)
+            packed = CompressedRows(source, start, n, entry=LONG if gammon or old else SHORT, gammon=gammon)
         what = f"{facts.title} table"
-        rows: Rows = packed.rows() if packed else source.array("<u2", facts.shape, start, what)
+        rows: Rows = packed.rows() if packed else source.array(VALUE, facts.shape, start, what)
         arrays = tuple(rows[:, k : k + ROLLS] for k in range(0, rows.shape[1], ROLLS))
         fields: dict[str, Any] = dict(zip(("bearoff", "gammon"), arrays, strict=False))
         carried = GnubgHeader(raw), GnubgRows(facts.compressed, packed.entry if packed else 0)
@@ -107,7 +140,7 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         facts = super().host_facts(reading)
         notes = facts["notes"]
         reads = facts["gnubg_reads"]
-        if table.gammon is None and _entry_size(table, False) == 8 and _is_compressed(table, {}):
+        if table.gammon is None and _entry_size(table, False) == LONG and _is_compressed(table, {}):
             notes.append("8-byte index entries, as written before March 2009; gnubg 1.07 misreads them")
             reads = False
         if table.gammon is None and table.points != 6:
@@ -170,7 +203,7 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         return Layout(header, (*self.header_regions(header), *body), place)
 
     def arrays_in(self, room: NDArray[Any], table: OneSided, options: Options) -> dict[str, NDArray[Any]]:
-        rows = room.view("<u2").reshape(table.positions, -1)
+        rows = room.view(VALUE).reshape(table.positions, -1)
         parts = {"bearoff": rows[:, :ROLLS], "gammon": rows[:, ROLLS:]}
         return {name: part for name, part in parts.items() if part.shape[1]}
 
@@ -185,11 +218,11 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         return f"{facts.points} points {'with' if facts.gammon else 'without'} gammons{packed}"
 
     def tables_of_size(self, source: Source) -> list[str]:
-        body = source.buffer[family.SIZE :]
+        body = source.buffer[SIZE:]
         fits = super().tables_of_size(source)
         for facts in self.canonical_headers():
             n = board.count(facts.points, 15)
-            entry = 8 if facts.gammon else 6
+            entry = LONG if facts.gammon else SHORT
             if facts.compressed and index_ends(body, n, entry, facts.gammon) == len(body):
                 fits.append(self.title_of(facts))
         return fits
@@ -198,9 +231,9 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         if not facts.compressed:
             return super().build_from_body(facts, body, name)
         n = board.count(facts.points, facts.chequers)
-        if n * 6 > 2 * len(body) + 64:
+        if n * SHORT > 2 * len(body) + 64:
             return None
-        entry = 8 if facts.gammon or _has_8_byte_entries(body[:12], n) else 6
+        entry = LONG if facts.gammon or _has_long_entries(body[:PROBE], n) else SHORT
         rows = decode_damaged(body, n, entry, facts.gammon)
         fields: dict[str, Any] = {"bearoff": rows[:, 0], "gammon": rows[:, 1] if facts.gammon else None}
         fields["carried"] = GnubgHeader(facts.canonical), GnubgRows(True, entry)
@@ -208,10 +241,11 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         return Salvage(table, 1.0)
 
 
-def _has_8_byte_entries(start: bytes, n: int) -> bool:
-    """Return True if an index without gammon data has 8-byte entries, by the start of position 1's values."""
-    second = int.from_bytes(start[6:10], "little"), int.from_bytes(start[8:12], "little")
-    return n > 1 and len(start) == 12 and second[0] != 1 and second[1] == 1
+def _has_long_entries(start: bytes, n: int) -> bool:
+    """Return True if an index without gammon data has long entries, by the start of position 1's values."""
+    if n < 2 or len(start) < PROBE:
+        return False
+    return ENTRY.start.parse(start[SHORT:]) != 1 and bool(ENTRY.start.parse(start[LONG:]) == 1)
 
 
 def _is_compressed(table: Table, options: Options) -> bool:
@@ -224,10 +258,10 @@ def _is_compressed(table: Table, options: Options) -> bool:
 
 
 def _entry_size(table: OneSided, gammon: bool) -> int:
-    """Return the size of an index entry in bytes; 8 without gammons only if the table's own file is of that age."""
+    """Return the size of an index entry in bytes; `LONG` without gammons only if the table's file is of that age."""
     rows = table.record(GnubgRows)
-    old = not gammon and table.gammon is None and rows is not None and rows.entry == 8
-    return 8 if gammon or old else 6
+    old = not gammon and table.gammon is None and rows is not None and rows.entry == LONG
+    return LONG if gammon or old else SHORT
 
 
 def _join_rows(block: Mapping[str, NDArray[Any]], gammon: bool) -> NDArray[np.uint16]:
@@ -237,26 +271,18 @@ def _join_rows(block: Mapping[str, NDArray[Any]], gammon: bool) -> NDArray[np.ui
     """
     bearoff = block["bearoff"]
     if not gammon:
-        return np.ascontiguousarray(bearoff.astype("<u2", copy=False))
+        return np.ascontiguousarray(bearoff.astype(VALUE, copy=False))
     second = block["gammon"]
     address = bearoff.__array_interface__["data"][0]
     beside = second.__array_interface__["data"][0]
     if bearoff.strides == second.strides == (4 * ROLLS, 2) and beside - address == 2 * ROLLS:
         return np.lib.stride_tricks.as_strided(bearoff, (len(bearoff), 2 * ROLLS), writeable=False)
-    return np.concatenate([bearoff, second], axis=1, dtype=np.dtype("<u2"))
+    return np.concatenate([bearoff, second], axis=1, dtype=VALUE)
 
 
 # -- the compressed layout ------------------------------------------------------------------------------
 
 U16 = NDArray[np.uint16]
-
-
-def index_dtype(entry: int) -> np.dtype[Any]:
-    """Return the dtype of one index entry of 6 or 8 bytes."""
-    fields: list[Any] = [("start", "<u4"), ("count", "u1"), ("first", "u1")]
-    if entry == 8:
-        fields += [("gammon_count", "u1"), ("gammon_first", "u1")]
-    return np.dtype(fields)
 
 
 @cache
@@ -284,19 +310,18 @@ class CompressedRows:
         self.offset = offset
         self.entry = entry
         self.gammon = gammon
-        self.index = source.array(index_dtype(entry), (positions,), offset, "index")
+        self.index = source.array(INDEX_DTYPES[entry], (positions,), offset, "index")
         self.data_offset = offset + positions * entry
-        last = self.index[-1]
-        stored = int(last["start"]) + int(last["count"]) + (int(last["gammon_count"]) if gammon else 0)
+        stored = _count_values(self.index[-1], gammon)
         what = "compressed data its index promises"
-        self.values: U16 = source.array("<u2", (stored,), self.data_offset, what)
-        self.size = positions * entry + 2 * stored
+        self.values: U16 = source.array(VALUE, (stored,), self.data_offset, what)
+        self.size = positions * entry + VALUE.itemsize * stored
         self.width = 2 * ROLLS if gammon else ROLLS
         self._last: tuple[int, int, U16] | None = None
 
     def rows(self) -> LazyRows:
         """Return bearoff and gammon distributions side by side as lazy rows, (n, 32 or 64) uint16."""
-        return LazyRows((len(self.index), self.width), "<u2", self.block, self.pick)
+        return LazyRows((len(self.index), self.width), VALUE, self.block, self.pick)
 
     def place(self, number: int, gammon: bool, roll: int) -> int:
         """Return the offset, from the start of the index, of the value of one roll of a position.
@@ -361,10 +386,11 @@ class CompressedRows:
             firsts = entries[first]
             beyond = (counts.astype(np.int16) + firsts) > ROLLS
             if beyond.any():
-                at = int(beyond.argmax())
-                number = int(numbers[at]) if isinstance(numbers, np.ndarray) else int(numbers) + at
-                found = f"{counts[at]} values from roll {firsts[at]}"
-                raise self._index_error(number, 4 + 2 * k, f"values within rolls 0..{ROLLS - 1}", found)
+                bad = int(beyond.argmax())
+                number = int(numbers[bad]) if isinstance(numbers, np.ndarray) else int(numbers) + bad
+                found = f"{counts[bad]} values from roll {firsts[bad]}"
+                at = entries.dtype.fields[count][1]
+                raise self._index_error(number, at, f"values within rolls 0..{ROLLS - 1}", found)
             code = counts.astype(np.intp) * 64 + firsts
             np.take(spans.reshape(-1, ROLLS), code, axis=0, out=mask[:, k], mode="clip")
             lengths += counts
@@ -380,6 +406,11 @@ class CompressedRows:
         return CorruptError(self.source.name, self.offset + number * self.entry + at, expected, found, number)
 
 
+def _count_values(last: Any, gammon: bool) -> int:
+    """Return the number of values that an index refers to, from its last entry."""
+    return int(last["start"]) + int(last["count"]) + (int(last["gammon_count"]) if gammon else 0)
+
+
 def decode_damaged(body: bytes, positions: int, entry: int, gammon: bool) -> U16:
     """Decode the rows of a damaged body, (n, 1 or 2, 32) uint16; rows whose entry or values are invalid stay zero.
 
@@ -387,9 +418,9 @@ def decode_damaged(body: bytes, positions: int, entry: int, gammon: bool) -> U16
     distributions a position.
     """
     padded = body[: positions * entry] + bytes(max(0, positions * entry - len(body)))
-    index = np.frombuffer(padded, index_dtype(entry), positions)
+    index = np.frombuffer(padded, INDEX_DTYPES[entry], positions)
     stored = body[positions * entry :]
-    values = np.frombuffer(stored[: len(stored) & ~1], "<u2")
+    values = np.frombuffer(stored[: len(stored) & ~1], VALUE)
     rows = np.zeros((positions, 1 + gammon, ROLLS), np.uint16)
     starts = index["start"].astype(np.int64)
     for part in range(1 + gammon):
@@ -408,8 +439,8 @@ def index_ends(body: bytes | memoryview, positions: int, entry: int, gammon: boo
     last = bytes(body[(positions - 1) * entry : positions * entry])
     if len(last) < entry:
         return None
-    stored = int.from_bytes(last[:4], "little") + last[4] + (last[6] if gammon else 0)
-    return positions * entry + 2 * stored
+    (final,) = np.frombuffer(last, INDEX_DTYPES[entry])
+    return positions * entry + VALUE.itemsize * _count_values(final, gammon)
 
 
 def spans_of(rows: U16, start: int, entry: int) -> tuple[Any, NDArray[np.bool_], int]:
@@ -435,7 +466,7 @@ def spans_of(rows: U16, start: int, entry: int) -> tuple[Any, NDArray[np.bool_],
     end = start + int(lengths.sum())
     if end > 0xFFFFFFFF:
         raise CapabilityError("the compressed index counts in 32 bits; this table is too large for it")
-    index = np.zeros(len(count), index_dtype(entry))
+    index = np.zeros(len(count), INDEX_DTYPES[entry])
     index["start"] = start + np.cumsum(lengths) - lengths
     index["count"] = count[:, 0]
     index["first"] = first[:, 0]
@@ -453,7 +484,12 @@ FIRST_MOMENTS = bytes(16) + b"\x00\x00\x80\x3f" + bytes(12)
 class GnubgNormal(GnubgFormat[NormalOneSided]):
     kind = "ND"
     array = "moments"
-    dtype = "<f4"
+    dtype = number_dtype("ND")
+    structures: ClassVar[Mapping[str, Struct]] = {
+        "header": ONE_SIDED,
+        "file": FILES["ND"],
+        "moments": MOMENTS,
+    }
     name = "gnubg-nd"
     title = "GNU Backgammon one-sided, normal distributions"
     carries = (NormalOneSided,)

@@ -1,16 +1,4 @@
-"""GNU Backgammon's databases of both sides: two-sided and hypergammon.
-
-offset  size  meaning                                                     source
-two-sided
-0       40    header `gnubg-TS-PP-CC-U`, see family                       files of makebearoff 1.07
-40      ...   n*n records of 4 (cubeful) or 1 uint16, little-endian;
-              record us*n + them, equity = value / 32767.5 - 1
-
-hypergammon
-0       40    header `gnubg-HC`, C = 1, 2 or 3 chequers, see family       files of makehyper 1.07
-40      28    a record for each (us, them), us*n + them, n = C(25 + C, C):
-              nine 24-bit little-endian numbers and one zero byte
-"""
+"""GNU Backgammon's databases of both sides: two-sided and hypergammon, n*n records; record us*n + them."""
 
 from __future__ import annotations
 
@@ -19,21 +7,38 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
+from construct import Struct
 
 from bgfmt.errors import format_bytes
 from bgfmt.formats.base import Extent, Fault, Option, Options, Outlet, Reading
 from bgfmt.formats.gnubg import family
-from bgfmt.formats.gnubg.family import HYPER_POINTS, GnubgFormat, HeaderFacts
+from bgfmt.formats.gnubg.family import GnubgFormat
+from bgfmt.formats.gnubg.header import (
+    EQUITIES,
+    FILES,
+    HYPER_POINTS,
+    HYPERGAMMON,
+    OUTCOMES,
+    TWO_SIDED,
+    HeaderFacts,
+    number_dtype,
+)
 from bgfmt.storage import Source
 from bgfmt.tables import Hypergammon, TwoSided
 
 MAX_PLAIN_POINTS = 12  # beyond, the sides' points overlap and makebearoff itself is no longer exact
-RECORD = 28  # bytes of a hypergammon record
+RECORD = OUTCOMES.sizeof()
 
 
 class GnubgTwoSided(GnubgFormat[TwoSided]):
     kind = "TS"
     array = "equities"
+    dtype = number_dtype("TS")
+    structures: ClassVar[Mapping[str, Struct]] = {
+        "header": TWO_SIDED,
+        "equities": EQUITIES,
+        "file": FILES["TS"],
+    }
     name = "gnubg-ts"
     title = "GNU Backgammon two-sided"
     carries = (TwoSided,)
@@ -48,7 +53,7 @@ class GnubgTwoSided(GnubgFormat[TwoSided]):
 
     def matches(self, source: Source, facts: HeaderFacts) -> bool:
         same = facts.size == source.size
-        return same and family.fits_two_sided(source.array("<u2", facts.shape, 0), facts.points)
+        return same and family.fits_two_sided(source.array(self.dtype, facts.shape, 0), facts.points)
 
     def info(self, reading: Reading[TwoSided]) -> dict[str, Any]:
         return {"cubeful": reading.table.cubeful} | super().info(reading)
@@ -92,7 +97,7 @@ class GnubgTwoSided(GnubgFormat[TwoSided]):
         sink.write(self.header_of(table, options))
         columns = self.facts_of(table, options).shape[-1]
         for _, block in table.blocks():
-            sink.write(block["equities"][..., :columns].astype("<u2", copy=False))
+            sink.write(block["equities"][..., :columns].astype(self.dtype, copy=False))
 
     # -- damaged files ----------------------------------------------------------------------------------
 
@@ -107,7 +112,12 @@ class GnubgTwoSided(GnubgFormat[TwoSided]):
 class GnubgHypergammon(GnubgFormat[Hypergammon]):
     kind = "H"
     array = "records"
-    dtype = "u1"
+    dtype = number_dtype("H")
+    structures: ClassVar[Mapping[str, Struct]] = {
+        "header": HYPERGAMMON,
+        "record": OUTCOMES,
+        "file": FILES["H"],
+    }
     name = "gnubg-hyper"
     title = "GNU Backgammon hypergammon"
     carries = (Hypergammon,)
@@ -119,7 +129,7 @@ class GnubgHypergammon(GnubgFormat[Hypergammon]):
     def matches(self, source: Source, facts: HeaderFacts) -> bool:
         if facts.size != source.size:
             return False
-        rows = source.array("u1", (source.size // RECORD, RECORD), 0)
+        rows = source.array(self.dtype, (source.size // RECORD, RECORD), 0)
         return not rows[np.arange(0, len(rows), max(1, len(rows) // 4096))][:, RECORD - 1].any()
 
     def host_facts(self, reading: Reading[Hypergammon]) -> dict[str, Any]:
