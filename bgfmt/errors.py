@@ -197,7 +197,7 @@ class LossError(CapabilityError):
     """The conversion would lose what `lost` lists, one line each, and that was not allowed."""
 
     def __init__(self, lost: list[str]) -> None:
-        super().__init__(f"this would lose something ({'; '.join(lost)})")
+        super().__init__(f"information would be lost ({'; '.join(lost)})")
         self.lost = tuple(lost)
 
 
@@ -218,8 +218,7 @@ class BeyondMetError(NotCoveredError):
     """A score beyond the match equity table, which goes to `longest`-away, `extended` or not."""
 
     def __init__(self, name: str, points: int, longest: int, extended: bool) -> None:
-        more = "" if extended else ", and an extension was not asked for"
-        super().__init__(f"match equity table {name} goes to {longest}-away, not {points}-away{more}")
+        super().__init__(f"match equity table {name} goes to {longest}-away, not {points}-away")
         self.longest = longest
         self.extended = extended
 
@@ -282,7 +281,7 @@ class EngineError(BgfmtError, RuntimeError):
 
     def __init__(self, engine: str, what: str, error: BaseException) -> None:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        super().__init__(f"engine {engine} failed at {what}: {reason}")
+        super().__init__(f"engine {engine} failed on {what}: {reason}")
         self.engine = engine
 
 

@@ -175,7 +175,7 @@ class Advisor:
         """
         side = Side.parse(side) if isinstance(side, str) else side
         if not isinstance(side, Side):
-            raise PositionError(f"a side or text is asked about, not {type(side).__name__}")
+            raise PositionError(f"expected a Side or text, not {type(side).__name__}")
         table = choose.one_sided_for(self.library.tables, side)
         if table is not None:
             return races.side_race(table, side, self.library.name(table))
@@ -331,7 +331,7 @@ class Advisor:
         state = _unfinished_state(state)
         position = state.position.check()
         if state.dice is None:
-            raise PositionError("no dice: say which roll to play")
+            raise PositionError("no roll given: name it, such as 61")
         choose.check_unfinished(position)
         measure = measure or ("match" if not state.money else "money" if state.cube_in_use else "cubeless")
         plays = legal_plays(position, *state.dice)
@@ -620,7 +620,7 @@ def judge_cube(
     calculate: Calculate = "close" if settle else "nothing"
     if not isinstance(asked, (Equities, PositionEquities)):
         if position is None:
-            raise PositionError("say which position to judge")
+            raise PositionError("name the position to judge")
         position = Position.parse(position) if isinstance(position, str) else position
         return Advisor(asked, calculate=calculate).cube(GameState.of(position, cube=owner))
     if asked.owned is None or asked.centered is None or asked.opponent is None:

@@ -157,7 +157,7 @@ def refusal(table: MatchScore, position: Position, score: Score) -> str | None:
         return f"the table is of {mine}-away, {other}-away with {table.score.met} ({table.score.digest[:12]})"
     for k, (win, lose) in table.score.results.items():
         if max(abs(score.after(roller, k) - win), abs(score.after(roller, -k) - lose)) > 1e-7:
-            return f"the table states other chances than {score.met.name} has"
+            return f"the table's match winning probabilities differ from those of {score.met.name}"
     held = not score.without_cube and table.score.locate(roller, _cube(score, roller)) is not None
     if not held and table.score.gammons and not score.live(score.state):
         return "a table with fifteen chequers does not answer for the Crawford game, or another without a live cube"

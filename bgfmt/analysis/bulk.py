@@ -209,7 +209,7 @@ def side_values(table: OfRolls, numbers: NDArray[np.int64], within: int | None) 
     if within is None:
         values = found.mean
     elif found.chances is None:
-        raise NotCoveredError(f"a {table.kind} table does not say the chance to be off in {within} rolls")
+        raise NotCoveredError(f"a {table.kind} table has no probability of being off in {within} rolls")
     else:
         values = found.chances[:, : within + 1].sum(axis=1)
     return np.asarray(values)[back.reshape(-1)]

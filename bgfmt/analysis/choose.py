@@ -46,9 +46,7 @@ def tables_of(databases: Databases) -> list[Table]:
     found = [one.table if isinstance(one, Database) else one for one in asked]
     for one in found:
         if not isinstance(one, Table):
-            raise CapabilityError(
-                f"databases are what bgfmt.open or bgfmt.load has returned, not {one!r:.60}"
-            )
+            raise CapabilityError(f"expected databases from bgfmt.open or bgfmt.load, not {one!r:.60}")
     return found
 
 
@@ -143,7 +141,7 @@ def not_covered(databases: Databases, *sides: Side, wanted: str = "") -> NotCove
     reasons = []
     for table in tables_of(databases):
         why = next(filter(None, (table.covers_side(side) for side in sides)), None)
-        reasons.append(why or f"a {table.kind} table does not say{' ' + wanted if wanted else ''}")
+        reasons.append(why or f"a {table.kind} table does not have{' ' + wanted if wanted else ''}")
     unique = list(dict.fromkeys(reasons)) or ["no table was given"]
     return NotCoveredError("; ".join(unique))
 

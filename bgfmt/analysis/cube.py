@@ -259,7 +259,7 @@ class CubeAction(Plain):
         if self.tie_double:
             texts.append("doubling and rolling on are worth exactly the same")
         if self.approximate and self.error is None:
-            texts.append("approximate: no bound of the error is known")
+            texts.append("approximate: no error bound is known")
         elif self.approximate:
             usual = self.error if self.usual_error is None else self.usual_error
             texts.append(estimate_words(self.source, usual or 0.0, sure=self.decided))

@@ -144,7 +144,7 @@ def _insight(state: GameState, advisor: Advisor, first: int) -> Insight:
         decisive = advisor.cube(one_point, met_player=player).match
         win = None if decisive is None else decisive.mwc.no_double
     if win is None:
-        raise NotCoveredError("the chance to win is not known")
+        raise NotCoveredError("the win probability is not known")
     dead, live = take_points(score, state.cube_value)
     return Insight(1 - win, dead, live, losers, losing, tuple(sorted(rolls, key=lambda roll: -roll[1])))
 
@@ -166,6 +166,6 @@ def _rolled(state: GameState, dice: tuple[int, int], advisor: Advisor, first: in
     """Return the equity of a roll's best play, and the state after it, the other side on roll."""
     best = advisor.plays(state.rolled(dice), met_player=first ^ state.turn).best
     if best is None or best.value is None:
-        raise NotCoveredError("a roll without a play of known worth")
+        raise NotCoveredError("a roll has no play of known equity")
     sides = (best.result.us, best.result.them)
     return best.value, replace(state, sides=sides if state.turn == 0 else sides[::-1], turn=1 - state.turn)

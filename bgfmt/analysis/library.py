@@ -189,7 +189,7 @@ def _scanned(folder: Path, notes: list[str]) -> Iterator[Database]:
         except UnknownFormatError:
             continue
         except (BgfmtError, OSError) as error:
-            notes.append(f"{path.name} is left out: {error}")
+            notes.append(f"{path.name} is skipped: {error}")
 
 
 # -- the default databases -------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def open_default(say: Say | None = None) -> Library:
         try:
             opened.append(open_database(path))
         except (BgfmtError, OSError) as error:
-            notes.append(f"{path} is left out: {error}")
+            notes.append(f"{path} is skipped: {error}")
     kinds = {one.table.kind for one in opened}
     announce = cache(say or _to_stderr)  # once
     tables: list[Table] = []
@@ -288,7 +288,7 @@ def _default(name: str, kind: str, points: int, called: str, say: Say) -> Databa
     from bgfmt import solver
     from bgfmt.files.convert import save
 
-    say(f"making {called} in {folder()}, once")
+    say(f"solving {called} into {folder()}, once")
     table: Table
     if kind == MeanRolls.kind:
         table = solver.mean_rolls(points)

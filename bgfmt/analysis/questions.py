@@ -81,7 +81,7 @@ class Question:
         usual="",
         longest=8000,  # what other programs put on the clipboard
     )
-    table: str | None = option("Query this table only; #N as position (a position number) needs it.")
+    table: str | None = option("Query this table only; a position number (#N) needs it.")
     roll: str | None = option(
         "The dice, or all; by default the identifier's.",
         pattern="[1-6][-, /]?[1-6]|[aA][lL][lL]",
@@ -122,7 +122,9 @@ class Question:
         words="a measure is money, match, cubeless, mean or off:N",
         metavar="MEASURE",
     )
-    top: int | None = option("At most this many plays of each roll.", range=(1, 1_000_000), metavar="N")
+    top: int | None = option(
+        "At most this many plays of each roll (default: all).", range=(1, 1_000_000), metavar="N"
+    )
     scores: int | None = option(
         "The cube action at all scores up to N-away.", range=(1, MAX_AWAY), metavar="N"
     )
@@ -130,7 +132,7 @@ class Question:
         "Add the reasons of the cube action: take points, market losers, the best and the worst rolls."
     )
     settle: bool | None = option(
-        "Calculate exactly what no table covers, and what the rounding of a table leaves open."
+        "Calculate exactly what no table covers, and decisions closer than a table's error."
     )
     oracle: bool | None = option(
         "Roll out, for about a second, a decision that is closer than the error of an estimate."
@@ -223,7 +225,7 @@ def rolls_of(text: str, roll: str | None, question: Question) -> tuple[Side | Ga
         return asked, [(high, low) for high, low, _ in ROLLS]
     dice = parse_roll(roll) if roll is not None else asked.dice if isinstance(asked, GameState) else None
     if dice is None:
-        raise PositionError(f"{text[:40]!r} says no dice; say the roll to play")
+        raise PositionError(f"{text[:40]!r} has no dice; name the roll to play, such as 61")
     return asked, [(max(dice), min(dice))]
 
 

@@ -237,7 +237,7 @@ class Sources:
         alone = len(tables) == len(self.tables) > 0
         if began == MAX_CHEQUERS and not alone:
             if tables and position.contact:
-                why = f"{CONTACT}; a table of hypergammon answers where it is named alone"
+                why = f"{CONTACT}; a hypergammon table answers only if it is the only one named"
                 raise NotCoveredError(f"{position}: {why}")
             return None
         choose.check_unfinished(position.check())
@@ -251,7 +251,7 @@ class Sources:
         table = max(fitting, key=lambda t: (t.chequers, t.exact))
         if not state.money:
             name = self.library.name(table)
-            raise NotCoveredError(f"{name} is of hypergammon for money, and this is a match")
+            raise NotCoveredError(f"{name} has money equities of hypergammon, and this is a match")
         return table
 
     def _of_hypergammon(self, table: HyperSides, state: GameState) -> PositionEquities:

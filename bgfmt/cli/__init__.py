@@ -63,7 +63,7 @@ def _load_command(entry: EntryPoint) -> click.Command:
     try:
         return entry.load()  # type: ignore[no-any-return]
     except Exception as error:  # another package may fail in any way: its command is named, the others go on
-        whose = "" if entry.value.startswith("bgfmt.") else "guest "
+        whose = "" if entry.value.startswith("bgfmt.") else "plugin "
         reason = f"the {whose}command {entry.name!r} does not load: {type(error).__name__}: {error}"
 
     def refuse(**_: Any) -> None:
@@ -113,7 +113,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _end_lost(name: str) -> None:
     """End the process after a mapped file was cut short; nothing but system calls is safe here."""
-    text = f"bgfmt: {name or 'a mapped file'}: cut short, or its disk failed, while it was read\n"
+    text = f"bgfmt: {name or 'a mapped file'}: truncated, or its disk failed, while it was read\n"
     os.write(2, text.encode(errors="backslashreplace"))
     os._exit(2)
 

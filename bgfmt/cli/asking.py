@@ -81,7 +81,7 @@ CHANCES = "match winning chances"
 STYLES: Registry[Callable[[Any], str]] = Registry("bgfmt.styles")
 #: modules with `cube_chart`, `distributions` and `score_chart`
 CHARTS: Registry[Any] = Registry("bgfmt.charts")
-DICE = "the dice of the identifier are not looked at: a cube action comes before the roll"
+DICE = "the identifier's dice are ignored: a cube action comes before the roll"
 
 
 @dataclass(frozen=True)
@@ -110,14 +110,12 @@ def split(words: tuple[str, ...], *, roll: bool = False) -> Words:
         return Words(paths, "", last, many=True)
     if not rest or (roll and last is None and ROLL.fullmatch(rest[-1])):
         raise click.UsageError(
-            f"say the database files first, if any, then the position{' and the roll' * roll} (of a text file "
+            f"expected the database files, if any, then the position{' and the roll' * roll} (from a text file: "
             '"$(cat FILE)")'
         )
     strange = [word for word in rest if not COUNTS.fullmatch(word)]
     if len(rest) > 1 and strange and not _is_position(" ".join(rest)):
-        raise click.UsageError(
-            f"{strange[0][:40]!r} is no file or folder, and no part of the counts of a position"
-        )
+        raise click.UsageError(f"{strange[0][:40]!r} is neither a file or folder nor part of a position")
     return Words(paths, " ".join(rest), last)
 
 
@@ -155,7 +153,7 @@ def open_library(
     guard : read files instead of mapping them, so that this process survives if another truncates them.
     """
     if (described or part) and not paths:
-        raise click.UsageError("which file is meant? name the database")
+        raise click.UsageError("--as and --part need the name of a database")
     databases = (
         library.open_paths(paths, part=part or 0, guard=guard, format=described)
         if paths
@@ -223,7 +221,9 @@ def gather_question(*names: str) -> Callable[[F], F]:
 def limit_options(default: str) -> Callable[[F], F]:
     """Return a decorator that adds `--limit`, `--settle` and `--no-settle`; `default` describes the default limit."""
     settle = options()["settle"].about + " With --no-settle all answers come from the tables alone."
-    most = f"Most pairs of boards times cube states to calculate for one question (default: {default})."
+    most = (
+        f"Limit of the calculation for one query, in pairs of boards times cube states (default: {default})."
+    )
     limit = click.option("--limit", type=click.IntRange(0), metavar="N", help=most)
     return combine(question_options("settle", settle=settle), limit)
 
@@ -380,35 +380,33 @@ def explain_ignored(
     state = answer.state
     lines = []
     names: tuple[str, ...] = MET if state and state.money else ()
-    what = "this is no match"
+    what = "this is not a match"
     if state is None:
         names = (*MET, *STATE, "oracle")
-        what = "one side alone is asked about"
+        what = "the position is one side"
     elif isinstance(answer, ScoresAnswer):
         names = ("away", "crawford", "jacoby", "beavers", "oracle")
-        what = "the cube is asked about at all scores"
+        what = "the query covers all scores"
     elif isinstance(answer, PlayAnswer) and answer.first.measure not in ("money", "match"):
         names = (*MET, *STATE)
         what = f"plays are ranked by {answer.first.measure}"
     if words := ", ".join(spelled(name) for name in names if getattr(asked, name) is not None):
-        lines.append(f"not looked at: {words}; {what}")
+        lines.append(f"ignored: {words}; {what}")
     if state is not None and state.dice and not isinstance(answer, PlayAnswer):
         lines.append(DICE)
     if state is not None and state.limit < GameState.limit and state.cube_in_use:
-        lines.append(f"the largest cube, {1 << state.limit}, is not looked at")
+        lines.append(f"the largest cube, {1 << state.limit}, is ignored")
     if state is not None and state.beavered:
         word = "beaver" if state.beavered == 1 else "raccoon"
-        lines.append(
-            f"a {word} has been offered, which is not looked at; the answer is that to the first double"
-        )
+        lines.append(f"a {word} has been offered; it is ignored, and the answer is that to the first double")
     if asked.insight and getattr(answer, "insight", None) is None:
-        lines.append("no insight: it takes a decision at one score that is not estimated")
+        lines.append("no insight: it needs a decision at one score that is not estimated")
     if state is None or not named:
         return lines
     player = asked.met_player
     if isinstance(answer, ScoresAnswer):
         used = map(advisor.library.name, advisor.library.tables)
-        return lines + [f"{name} is left aside: the cube at all scores is calculated" for name in used]
+        return lines + [f"{name} is skipped: the cube at all scores is calculated" for name in used]
     if isinstance(answer, PlayAnswer):
         played = answer.first
         wanted = "both sides' equities"
@@ -437,7 +435,7 @@ def explain_ignored_in_race(
         turned = state.cube_value > 1 or state.cube_owner is not None
         parts = [("dice", state.dice), ("cube", turned), ("score", state.length)]
         if ignored := " and ".join(name for name, there in parts if there):
-            lines.append(f"a race is of the chequers; it does not look at {ignored} of the identifier")
+            lines.append(f"ignored: {ignored} of the identifier; a race depends on the chequers alone")
     races = [answer.on_roll, answer.other_side] if isinstance(answer, TwoRaces) else [answer]
     library = advisor.library
     names = {library.name(table): table for table in library.tables}
@@ -445,7 +443,7 @@ def explain_ignored_in_race(
     if named and unanswered:
         for name, table in names.items():
             reason = choose.not_covered([table], *unanswered, wanted="the rolls of one side")
-            lines.append(f"{name} is left aside: {reason}")
+            lines.append(f"{name} is skipped: {reason}")
     return lines
 
 
@@ -461,7 +459,7 @@ def _explain_unused_tables(
     position = state.position
     for table in library.tables:
         name = library.name(table)
-        reason: object = "it is of hypergammon, another game; name it alone to play that"
+        reason: object = "hypergammon is another game; to use it, name no other table"
         if isinstance(table, MatchScore) and not state.money:
             from bgfmt.analysis import at_score
 
@@ -469,7 +467,7 @@ def _explain_unused_tables(
         elif not isinstance(table, HyperSides):
             reason = used is None and choose.not_covered([table], position.us, position.them, wanted=wanted)
         if reason and name != used:
-            lines.append(f"{name} is left aside: {reason}")
+            lines.append(f"{name} is skipped: {reason}")
     return lines
 
 

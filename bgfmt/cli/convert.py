@@ -39,21 +39,41 @@ STREAM = "-"  # standard input or output
 @click.option(
     "--to", metavar="FORMAT", help="Format to write (default: by DST's suffix, SRC's own if it fits)."
 )
-@click.option("--points", type=click.IntRange(1, 24), help="Cut down to this many points.")
-@click.option("--chequers", "--checkers", type=click.IntRange(1, 15), help="Cut down to this many chequers.")
+@click.option("--points", type=click.IntRange(1, 24), help="Reduce to this many points (default: all).")
 @click.option(
-    "--compress/--no-compress", "compressed", default=None, help="One-sided: compressed layout or not."
+    "--chequers",
+    "--checkers",
+    type=click.IntRange(1, 15),
+    help="Reduce to this many chequers (default: all).",
 )
 @click.option(
-    "--gammon/--no-gammon", "gammon", default=None, help="One-sided: with gammon distributions or not."
+    "--compress/--no-compress",
+    "compressed",
+    default=None,
+    help="One-sided: compressed layout or not (default: as SRC, else compressed).",
 )
-@click.option("--header/--no-header", "header", default=None, help="gnubg: with the 40 header bytes or not.")
+@click.option(
+    "--gammon/--no-gammon",
+    "gammon",
+    default=None,
+    help="One-sided: with gammon distributions or not (default: as SRC).",
+)
+@click.option(
+    "--header/--no-header",
+    "header",
+    default=None,
+    help="gnubg: with the 40-byte header or not (default: with).",
+)
 @click.option("--cubeless", is_flag=True, help="Two-sided: only the cubeless equities.")
 @click.option(
-    "-O", "more", multiple=True, metavar="NAME=VALUE", help="Any option of the format; see `bgfmt formats`."
+    "-O",
+    "more",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Option of the format; `bgfmt formats` lists them.",
 )
-@click.option("--lossy", is_flag=True, help="Allow what loses something; each loss is said in one line.")
-@click.option("--plan", "dry", is_flag=True, help="Say what would be lost, and write nothing.")
+@click.option("--lossy", is_flag=True, help="Convert even if information is lost, and list what is lost.")
+@click.option("--plan", "dry", is_flag=True, help="List what would be lost, and write nothing.")
 @options.as_option
 @options.part_option
 @options.quiet_option
@@ -158,7 +178,7 @@ def _format_options(words: Sequence[str]) -> dict[str, Any]:
         if (
             key in signature(bgfmt.convert).parameters
         ):  # else it would be an argument of `bgfmt.convert` itself
-            raise click.UsageError(f"-O {item}: {key!r} is no option of a format")
+            raise click.UsageError(f"-O {item}: {key!r} is not an option of a format")
         chosen[key] = _value(value.strip()) if equals else True
     return chosen
 
@@ -177,7 +197,7 @@ def _pairs(files: Sequence[str], output: str | None, to: str | None) -> list[tup
     pairs = [(file, str(Path(output) / _file_name(file, to))) for file in files]
     names = [destination for _, destination in pairs]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise click.UsageError(f"{twice}: two files would be written under this name")
+        raise click.UsageError(f"{twice}: two of the files would be written under this name")
     return pairs
 
 
@@ -211,7 +231,7 @@ def _written_to(destination: str, to: str | None) -> Iterator[str]:
         yield destination
         return
     if to is None:
-        raise click.UsageError("which format is written to standard output? --to FORMAT")
+        raise click.UsageError("name the format to write to standard output: --to FORMAT")
     with tempfile.TemporaryDirectory(prefix="bgfmt-") as folder:
         path = os.path.join(folder, "output")
         yield path
@@ -227,7 +247,7 @@ def _say_plan(destination: str, lost: Sequence[str], to: str | None, *, several:
     say("\n".join(f"{before}loses: {line}" for line in lost) or f"{before}nothing is lost")
     form = bgfmt.formats.get(to) if to else bgfmt.formats.by_suffix(destination)
     if form is not None and not form.reads:
-        say(f"{form.name} files are written, and not read back")
+        say(f"bgfmt cannot read {form.name} files back")
 
 
 def _value(text: str) -> bool | int | str:

@@ -24,7 +24,10 @@ BATCH_ENTRIES = 1 << 13
 @click.command()
 @click.argument("file", type=click.Path())
 @click.option(
-    "--start", type=click.IntRange(0), default=0, help="First position number (two-sided: us*n + them)."
+    "--start",
+    type=click.IntRange(0),
+    default=0,
+    help="First position number (default: 0; two-sided: us*n + them).",
 )
 @click.option(
     "--count", type=click.IntRange(0), default=None, help="How many positions (default: to the end)."

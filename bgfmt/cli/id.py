@@ -53,7 +53,7 @@ FACTS: dict[str, Callable[[GameState], Any]] = {
 @section("Query")
 @click.command(name="id")
 @click.argument("words", nargs=-1, required=True, metavar="TEXT")
-@click.option("--to", "form", type=click.Choice([*FORMS, "number"]), help="This form alone.")
+@click.option("--to", "form", type=click.Choice([*FORMS, "number"]), help="Print this form only.")
 @click.option(
     "--table", metavar="PxC", help="Position numbers of a table of P points and C chequers; TEXT may be #N."
 )
@@ -71,7 +71,7 @@ def identify(words: tuple[str, ...], form: str | None, table: str | None, as_jso
     """
     size = _parse_size(table)
     if form == "number" and size is None:
-        raise click.UsageError("of which table? --table PxC")
+        raise click.UsageError("a position number needs the size of its table: --table PxC")
 
     def answer(text: str) -> Any:
         state = _state(text, size)
@@ -144,7 +144,7 @@ def _state(text: str, size: tuple[int, int] | None) -> GameState:
     if not re.fullmatch(r"#\d{1,24}", text):
         return ids.parse(text)
     if size is None:
-        raise click.UsageError("a position number is one of a table: --table PxC")
+        raise click.UsageError("a position number needs the size of its table: --table PxC")
     sides = divmod(int(text[1:]), count(*size))
     if sides[0] >= count(*size):
         raise PositionError(f"{text}: the last pair of {size[0]}x{size[1]} is #{count(*size) ** 2 - 1}")

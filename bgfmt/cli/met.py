@@ -26,10 +26,18 @@ ROUNDING = 1e-12  # gnubg's XML is written with twelve decimals
     "-o", "--output", metavar="FILE", help="Write the table: .xml for gnubg, .met for eXtreme Gammon."
 )
 @click.option(
-    "--upto", type=click.IntRange(1, 64), default=DEFAULT_ROWS, show_default=True, help="Scores to show."
+    "--upto",
+    type=click.IntRange(1, 64),
+    default=DEFAULT_ROWS,
+    show_default=True,
+    help="Show scores up to this many points away.",
 )
 @click.option(
-    "--top", type=click.IntRange(1), default=DEFAULT_ROWS, show_default=True, help="Differences to show."
+    "--top",
+    type=click.IntRange(1),
+    default=DEFAULT_ROWS,
+    show_default=True,
+    help="How many differences to show.",
 )
 @options.force_option
 @options.json_option
@@ -47,7 +55,7 @@ def met(table: str, other: str, output: str | None, upto: int, top: int, force: 
     """
     if not table:
         if output:
-            raise click.UsageError("which table? name it before -o")
+            raise click.UsageError("-o needs a table to write: bgfmt met NAME -o FILE")
         known = [tables.load(name) for name in tables.names()]
         if as_json:
             options.echo_json({"tables": [_about(one) for one in known]})

@@ -90,16 +90,20 @@ style_option = click.option(
 )  # fmt: skip
 force_option = click.option("--force", is_flag=True, help="Replace an existing output file.")
 resume_option = click.option(
-    "--resume", is_flag=True, help="Go on from what an ended run left, as by default."
+    "--resume", is_flag=True, help="Continue what an interrupted run left (the default)."
 )
-quiet_option = click.option("--quiet", is_flag=True, help="No progress, no word of what was made.")
+quiet_option = click.option(
+    "--quiet", is_flag=True, help="Print no progress and no summary of what was written."
+)
 threads_option = click.option(
     "--threads", type=click.IntRange(1, 4096), help="Threads to use (default: all)."
 )
-part_option = click.option("--part", type=click.IntRange(0), help="Which database of the file, 0 first.")
+part_option = click.option(
+    "--part", type=click.IntRange(0), help="Number of the database in the file (default: 0, the first)."
+)
 as_option = click.option(
     "--as", "described", metavar="FORMAT[:KEY=VALUE,...]",
-    help="Read as FORMAT; for a file without header say what it would have said.",
+    help="Read as FORMAT; a file without header needs its facts, as gnubg-ts:points=6,chequers=6.",
 )  # fmt: skip
 
 
@@ -109,7 +113,7 @@ def refuse_ignored(by: str, names: str) -> None:
     for parameter in context.command.params:
         given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
         if given and parameter.name in names.split():
-            raise click.UsageError(f"{by} does not look at {parameter.opts[-1]}")
+            raise click.UsageError(f"{parameter.opts[-1]} has no effect with {by}")
 
 
 def parse_bytes(_: Any, __: Any, text: str | None) -> int | None:
@@ -136,7 +140,7 @@ def check_host_name(_: click.Context, option: click.Parameter, value: Any) -> An
     """Check that host names are not empty and have no blanks or control characters (callback of an option)."""
     for name in (value,) if isinstance(value, str) else value:
         if not re.fullmatch(r"[!-~]+", name):
-            raise click.BadParameter(f"{name!r} is no name or address", param=option)
+            raise click.BadParameter(f"{name!r} is not a host name or address", param=option)
     return value
 
 
@@ -189,17 +193,17 @@ def hint(error: BaseException) -> str:
     """Return, in brackets, the command line option that resolves an error, or "" if there is none."""
     match error:
         case errors.TooMuchWorkError():
-            return "(--limit N calculates it)"
+            return "(a higher --limit N calculates it)"
         case errors.BeyondMetError(extended=False):
-            return "(--extend-met goes on to 64-away)"
+            return "(--extend-met extends it to 64-away)"
         case errors.LossError():
             return "(--lossy allows it)"
         case errors.OutputExistsError(replaceable=True):
             return "(--force replaces it)"
         case errors.ScratchError(state="unfinished"):
-            return "(--resume goes on from it, --force starts anew)"
+            return "(--resume continues it, --force starts again)"
         case errors.ScratchError(state="foreign" | "damaged"):
-            return "(--force without --resume starts anew)"
+            return "(--force without --resume starts again)"
         case errors.FormatNeededError():
             return "(--to FORMAT)"
         case errors.UnknownFormatError(readings=(first, *_)):

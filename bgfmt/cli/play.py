@@ -70,10 +70,12 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
         "money": f"money equity, cube {first.cube}",
         "match": f"equity at the score, match winning chance, {first.met}",
         "cubeless": "cubeless equity",
-        "mean": "rolls still to go",
+        "mean": "mean rolls left",
     }
-    title = titles.get(first.measure, f"chance to be off within {first.measure.partition(':')[2]} more rolls")
-    about = (" (played out)" if first.source == PLAYED else " (estimated)") if first.approximate else ""
+    title = titles.get(
+        first.measure, f"probability of being off within {first.measure.partition(':')[2]} more rolls"
+    )
+    about = (" (rollout)" if first.source == PLAYED else " (estimated)") if first.approximate else ""
     lines = [asking.board_of(answer.state or where), "", f"{where}: {title}{about}"]
     if answer.state and (more := asking.title(answer.state)):
         lines.append(more)
@@ -86,17 +88,17 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
             best = one.plays[0]
             rivals = [p for p in one.plays[1:] if (p.loss or 0.0) <= EQUAL_LOSS]
             names = ", ".join(p.notation for p in rivals[:3]) + ", ..." * (len(rivals) > 3)
-            equal = f"   (as good: {names})" if rivals else ""
+            equal = f"   (equal: {names})" if rivals else ""
             lines.append(f"  {high}{low}  {best.notation:<28} {_value(best)}{equal}")
     return [*lines, f"  {source_line(first)}"]
 
 
 def _line(place: int, play: RankedPlay, source: str) -> str:
     """Format one play with its place, value and loss."""
-    what = "play-outs'" if source == PLAYED else "estimate's" if play.approximate else "table's"
+    what = "rollout's" if source == PLAYED else "estimate's" if play.approximate else "table's"
     close = f", within the {what} error" if play.close and play.loss else ""
     lost = f", {100 * play.loss_mwc:.3f} %" if play.loss_mwc is not None else ""
-    loss = f"  (-{play.loss:.5f}{lost}{close})" if (play.loss or 0.0) > EQUAL_LOSS else "  (as good)"
+    loss = f"  (-{play.loss:.5f}{lost}{close})" if (play.loss or 0.0) > EQUAL_LOSS else "  (equal)"
     return f"  {place:3d}. {play.notation:<28} {_value(play)}{loss if place > 1 else ''}"
 
 

@@ -60,7 +60,7 @@ def _plot(path: str, answer: SideRace | questions.TwoRaces) -> None:
     sides = [answer.on_roll, answer.other_side] if isinstance(answer, questions.TwoRaces) else [answer]
     drawn = {f"{one.side}": one.bearoff for one in sides if one.bearoff is not None}
     if not drawn:
-        raise NotCoveredError("only means are known of this side, there is no distribution to draw")
+        raise NotCoveredError("only the mean rolls of this side are known; there is no distribution to draw")
     asking.load_charts().distributions(path, drawn)
 
 
@@ -77,11 +77,11 @@ def _lines(answer: SideRace | questions.TwoRaces) -> list[str]:
     lines += ["", "The side on roll, approximately (each side playing alone):"]
     lines.append(f"  win         {asking.percent(estimate.win)}")
     for name, value in (("win gammon", estimate.win_gammon), ("lose gammon", estimate.lose_gammon)):
-        known = "not known: no gammon data" if value is None else asking.percent(value)
+        known = "unknown: no gammon data" if value is None else asking.percent(value)
         lines.append(f"  {name:<11} {known}")
     worst = 100 * estimate.worst_error
     mean = 100 * estimate.mean_error
-    errs = f"  the win chance errs by {worst:.2f} % at most, {mean:.3f} % on average"
+    errs = f"  the win probability is off by {worst:.2f} % at most, {mean:.3f} % on average"
     return [*lines, f"{errs} (six chequers a side or fewer)"]
 
 

@@ -47,10 +47,12 @@ TILES = ("store", "workers", "device")  # options of a solve through a store, ti
 
 #: options of all solves
 common_options = options.combine(
-    click.option("-o", "--output", type=click.Path(), help="The file to make."),
+    click.option("-o", "--output", type=click.Path(), help="The file to write."),
     click.option("--to", "to", metavar="FORMAT", help="Format to write (default: by OUTPUT's suffix)."),
     options.quiet_option,
-    click.option("--plan", is_flag=True, help="Only say what time, memory and disk it would take."),
+    click.option(
+        "--plan", is_flag=True, help="Print the time, memory and disk space needed, and solve nothing."
+    ),
     options.threads_option,
     options.force_option,
     options.json_option,
@@ -98,23 +100,23 @@ class Solvers(click.Group):
 
 #: options of tables that can be solved through a store of chunks
 through_a_store = options.combine(
-    click.option("--resume", is_flag=True, help="Go on from the store that an ended run left."),
+    click.option("--resume", is_flag=True, help="Continue from the store that an interrupted run left."),
     click.option(
         "--scratch", type=click.Path(),
-        help="Where the store of a large table is kept until OUTPUT is safe (default: OUTPUT.store).",
+        help="Folder of the temporary store of a large table (default: OUTPUT.store).",
     ),
     click.option(
         "--cluster", "workers", metavar="ADDRESS",
-        help="Make it on a Dask cluster: tcp://HOST:PORT, or local:N workers here (the extra cluster).",
+        help="Solve on a Dask cluster: tcp://HOST:PORT, or local:N for N workers here (extra: cluster).",
     ),
     click.option(
-        "--store", metavar="PATH", help="Keep what is finished in a folder of chunks, itself a database."
+        "--store", metavar="PATH", help="Solve into this folder of chunks, which is itself a database."
     ),
     click.option(
         "--device", type=click.Choice(sorted(installed_names("bgfmt.devices"))),
-        help="Solve it on a GPU (the extra cuda).",
+        help="Solve on a GPU (extra: cuda).",
     ),
-    memory_option("Memory a worker may take, such as 2G (with a store)."),
+    memory_option("Memory limit of a worker, such as 2G (solves through a store)."),
 )  # fmt: skip
 
 
@@ -123,7 +125,7 @@ def plain_command(name: str, about: str) -> click.Command:
 
     @click.command(name, help=about)
     @click.argument("size", metavar="PxC")
-    @click.option("--recipe", metavar="NAME", help="The recipe (default: the first of its kind).")
+    @click.option("--recipe", metavar="NAME", help="Algorithm and rounding (default: the first of its kind).")
     @common_options
     def command(size: str, **common: Any) -> None:
         run_solver(name, *parse_numbers(size, SIZE, "points x chequers, such as 6x8"), **common)
@@ -134,20 +136,18 @@ def plain_command(name: str, about: str) -> click.Command:
 @section("Solve and verify")
 @click.group(cls=Solvers)
 def solve() -> None:
-    """Make a database from the rules of the game, byte for byte as its own program writes it."""
+    """Solve a database from the rules of the game, byte for byte as the original program writes it."""
 
 
 @solve.command("one-sided")
 @click.argument("size", metavar="POINTS")
 @click.option("--chequers", "--checkers", type=click.IntRange(1, 15), help="[default: 15]")
 @no_option("--no-gammon", "gammon", "No gammon distributions (makebearoff -g).")
-@no_option("--no-compress", "compressed", "Plain rows (makebearoff -c).")
+@no_option("--no-compress", "compressed", "Uncompressed rows (makebearoff -c).")
 @click.option("--normal-dist", is_flag=True, help="Means and deviations only (makebearoff -n).")
-@no_option("--no-header", "header", "Leave out the 40 header bytes (makebearoff -H).")
+@no_option("--no-header", "header", "Omit the 40-byte header (makebearoff -H).")
 @recipe_option("gnubg", "bgsage", "exact", "gnubg-heuristic", "gnubg-heuristic-2009")
-@memory_option(
-    "Memory to take at most, such as 6G; the rest lies in a mapped file beside OUTPUT until the end."
-)
+@memory_option("Memory limit, such as 6G; the rest is in a temporary mapped file next to OUTPUT.")
 @common_options
 def one_sided(size: str, chequers: int | None, normal_dist: bool, **common: Any) -> None:
     """Solve distributions of the rolls one side needs, on POINTS points (1 to 18); 6x15 is 6 points, 15 chequers.
@@ -160,7 +160,7 @@ def one_sided(size: str, chequers: int | None, normal_dist: bool, **common: Any)
         f"{size}x{chequers or 15}" if size.isdecimal() else size, SIZE, "a number of points, such as 6"
     )
     if chequers not in (None, named):
-        raise click.UsageError(f"{size} says {named} chequers, and --chequers {chequers}")
+        raise click.UsageError(f"{size} has {named} chequers, and --chequers says {chequers}")
     if normal_dist:
         common |= {"compressed": None}
     run_solver("normal-distribution" if normal_dist else "one-sided", points, named, **common)
@@ -169,7 +169,7 @@ def one_sided(size: str, chequers: int | None, normal_dist: bool, **common: Any)
 @solve.command("two-sided")
 @click.argument("size", metavar="PxC")
 @no_option("--cubeless", "cubeful", "Only the cubeless equities (makebearoff -C).")
-@no_option("--no-header", "header", "Leave out the 40 header bytes (makebearoff -H).")
+@no_option("--no-header", "header", "Omit the 40-byte header (makebearoff -H).")
 @recipe_option("gnubg", "exact")
 @through_a_store
 @common_options
@@ -224,15 +224,17 @@ def mean_rolls(**common: Any) -> None:
 
 @solve.command("match")
 @click.argument("size", metavar="PxC")
-@click.option("--away", required=True, metavar="A-B", help="Points that one side and the other still need.")
+@click.option("--away", required=True, metavar="A-B", help="Points that each side still needs, such as 5-9.")
 @click.option(
     "--met", metavar="NAME|FILE", help="Match equity table: a name or a file (default: Kazaross-XG2)."
 )
 @click.option(
     "--met-player", "player", type=click.IntRange(0, 1), default=0,
-    help="Which player of an uneven match equity table the first side is.",
+    help="Player of an uneven match equity table that the first side is.",
 )  # fmt: skip
-@click.option("--extend-met", is_flag=True, help="Beyond the table go on by the normal distribution.")
+@click.option(
+    "--extend-met", is_flag=True, help="Extend the match equity table to 64-away by a normal approximation."
+)
 @recipe_option("match", "exact")
 @common_options
 def match(size: str, away: str, met: str | None, extend_met: bool, **common: Any) -> None:
@@ -247,13 +249,13 @@ def match(size: str, away: str, met: str | None, extend_met: bool, **common: Any
       bgfmt solve match 6x8 --away 3-3 --met g11 --plan
     """
     points, chequers = parse_numbers(size, SIZE, "points x chequers, such as 6x8")
-    needed = parse_numbers(away, r"(\d{1,3})-(\d{1,3})", "the points that either side needs, such as 5-9")
+    needed = parse_numbers(away, r"(\d{1,3})-(\d{1,3})", "the points that each side needs, such as 5-9")
     table = tables.load(met or tables.DEFAULT, extend=extend_met)
     run_solver("match", points, chequers, away=needed, met=table, **common)
 
 
 @solve.command("gnubg-2001")
-@click.option("-o", "--output", type=click.Path(), required=True, help="The file to make.")
+@click.option("-o", "--output", type=click.Path(), required=True, help="The file to write.")
 @options.quiet_option
 @options.force_option
 @options.json_option
@@ -317,7 +319,7 @@ def run_solver(
         return
     path = output if output is not None else chosen.get("store")
     if path is None:
-        raise click.UsageError("Missing option '-o': the file to make.")
+        raise click.UsageError("Missing option '-o': the file to write.")
     began = time.monotonic()
     try:
         with _progress(quiet, solver.unit) as progress:
@@ -335,7 +337,7 @@ def run_solver(
     if report is not None and report.made + report.found:
         found = f", {report.found} found" if report.found else ""
         moved = f"{format_size(report.read)} read, {format_size(report.written)} written"
-        say(f"tiles made: {report.made}{found}; {moved}", err=True)
+        say(f"tiles solved: {report.made}{found}; {moved}", err=True)
     echo_made(path, began, "" if report is None or output is not None else report.sum)
 
 
@@ -363,14 +365,14 @@ def report_interrupt(error: KeyboardInterrupt, kept: str) -> None:
     """
     if not os.path.exists(kept):
         raise error
-    text = f"what is finished is kept in {kept}; the same command with --resume goes on"
+    text = f"finished work is in {kept}; the same command with --resume continues"
     say(f"bgfmt: interrupted; {text}", err=True)
     raise click.exceptions.Exit(130) from None
 
 
 def echo_sweep(sweep: int, change: float) -> None:
     """Print the largest change of a sweep on stderr."""
-    say(f"sweep {sweep}: greatest change {change:.2g}", err=True)
+    say(f"sweep {sweep}: largest change {change:.2g}", err=True)
 
 
 def _echo_plan(solver: registry.Solver, chosen: dict[str, Any], as_json: bool) -> None:
@@ -379,13 +381,13 @@ def _echo_plan(solver: registry.Solver, chosen: dict[str, Any], as_json: bool) -
     memory = chosen.get("memory")
     if not solver.supports_store or not (tiles or memory):
         if tiles:
-            raise CapabilityError(f"{solver.what} is solved in one go: it goes through no store")
+            raise CapabilityError(f"{solver.what} is solved in memory: it has no store")
         plan = solver.fitting_plan(chosen.get("threads"), memory)
         numbers = asdict(plan) | {"fits": plan.fits_in_memory}
         lines = {
             "time": f"about {clock(plan.seconds)} on this machine when it is idle",
             "memory": format_size(plan.memory) + ("" if plan.fits_in_memory else " (more than is free now)"),
-            "scratch": f"{format_size(plan.scratch)} of disk until the table is whole",
+            "scratch": f"{format_size(plan.scratch)} of temporary disk space",
         }
     else:
         route = Route(**{name: chosen[name] for name in ROUTE_OPTIONS & chosen.keys()})

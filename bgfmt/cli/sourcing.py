@@ -15,11 +15,11 @@ def source_line(answer: SourcedAnswer) -> str:
     if usual is not None:
         close = isinstance(answer, RankedPlays) and any(play.close for play in answer.plays[1:])
         words = estimate_words(answer.source, max(usual.values()), sure=not close)
-        return f"{words}; --limit N calculates what takes more"
+        return f"{words}; a higher --limit N calculates exactly"
     where = f"from {table}" if table else f"by {answer.source}"
     if answer.source == CALCULATION:
         where = "calculated exactly"
     if most is None:
-        return f"{where}; no bound of the error is known"
+        return f"{where}; no error bound is known"
     worst = max(most.values(), default=0.0)
-    return f"{where}; numbers err by at most {worst:.2g}" if worst > 1e-11 else f"{where}; exact"
+    return f"{where}; maximum error {worst:.2g}" if worst > 1e-11 else f"{where}; exact"

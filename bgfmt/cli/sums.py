@@ -28,7 +28,9 @@ SHOWN_BLOCKS = 20
     "--blocks", type=click.Path(), help="Write the checksums of the blocks, 32 bytes each, to a file."
 )
 @click.option(
-    "--against", type=click.Path(), help="Check FILE, whole or a part, by such a file of checksums."
+    "--against",
+    type=click.Path(),
+    help="Check FILE, which may be incomplete, against such a file of checksums.",
 )
 @options.force_option
 def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int:
@@ -125,7 +127,7 @@ def _check_blocks(file: str, known: bytes, against: str) -> int:
             raise FormatError(f"{file}: longer than the {total} blocks of {against}")
     missing = f", {total - there:,} are missing" if there < total else ""
     right = there - len(wrong)
-    say(f"{file}: {right:,} of {total:,} blocks are there and right{missing}; root of the list {root}")
+    say(f"{file}: {right:,} of {total:,} blocks are present and correct{missing}; root of the list {root}")
     for k in wrong[:SHOWN_BLOCKS]:
         cut = ", or is not whole: the file ends in it" if (k + 1) * BLOCK > source.size else ""
         last = min((k + 1) * BLOCK, source.size) - 1

@@ -149,7 +149,7 @@ def echo_made(path: str, began: float, checksum: str = "") -> None:
     import hashlib  # which takes as long as an answer from a table
 
     seconds = time.monotonic() - began
-    facts = [f"made in {clock(seconds)}" if seconds >= 60 else f"made in {seconds:.1f} s"]
+    facts = [f"written in {clock(seconds)}" if seconds >= 60 else f"written in {seconds:.1f} s"]
     if os.path.isfile(path):
         with open(path, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -158,5 +158,5 @@ def echo_made(path: str, began: float, checksum: str = "") -> None:
         facts.append(
             format_size(sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file()))
         )
-    facts += [f"sum {checksum}"] * bool(checksum)
+    facts += [f"checksum {checksum}"] * bool(checksum)
     say(f"{path}: {', '.join(facts)}", err=True)

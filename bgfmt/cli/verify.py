@@ -37,22 +37,24 @@ COLOURS = {0: "green", 1: "red", 2: "red"}  # of a verdict, by exit code
 @click.option(
     "--until", type=click.Choice(LEVELS), help="Last level to run (default: recurrence, the proof)."
 )
-@click.option("--quick", is_flag=True, help="Look at 100,000 entries only, which is no proof.")
-@click.option("--against", type=click.Path(), metavar="OTHER", help="Compare with this database as well.")
+@click.option(
+    "--quick", is_flag=True, help="Check a sample of 100,000 entries: finds damage, proves nothing."
+)
+@click.option("--against", type=click.Path(), metavar="OTHER", help="Also compare with this database.")
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="Check N entries instead of all.")
-@click.option("--seed", type=int, default=0, metavar="S", help="Which entries a sample takes.")
+@click.option("--seed", type=int, default=0, metavar="S", help="Seed of the sample (default: 0).")
 @click.option(
     "--tolerance", type=click.FloatRange(0), metavar="X",
-    help="Let differences of up to X pass (units; rolls for means and moments; equity for hypergammon).",
+    help="Accept differences of up to X (units; rolls for means and moments; equity for hypergammon).",
 )  # fmt: skip
 @click.option("--cluster", metavar="ADDRESS", help="Check with a Dask cluster: tcp://HOST:PORT, or local:N.")
-@click.option("--exact", is_flag=True, help="Measure how far the stored numbers are from the truth.")
-@click.option("--bound", is_flag=True, help="Prove a bound of the error of every stored equity.")
+@click.option("--exact", is_flag=True, help="Measure the error of the stored numbers against exact ones.")
+@click.option("--bound", is_flag=True, help="Prove an error bound for every stored equity.")
 @click.option(
     "--report", "report_file", type=click.Path(), metavar="FILE",
     help="Write the whole report (.json, .html or .md).",
 )  # fmt: skip
-@click.option("--quiet", is_flag=True, help="No progress; print verdicts of files that are not right alone.")
+@click.option("--quiet", is_flag=True, help="Print no progress, and only the verdicts of files with faults.")
 @options.force_option
 @options.threads_option
 @options.as_option

@@ -62,7 +62,7 @@ def distributions(path: PathLike, rows: Mapping[str, Any]) -> None:
         )
         last = max(last, int(some[-1]))
     axes.set_xlabel("rolls to bear off")
-    axes.set_ylabel("chance in per cent")
+    axes.set_ylabel("probability (%)")
     axes.set_xticks(range(last + 1))
     axes.legend()
     figure.savefig(path)
@@ -89,7 +89,7 @@ def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
     families = [_family(side, table.points) for side in (position.us, position.them)]
     if max(map(len, families)) > MAX_SIDES:
         raise NotCoveredError(
-            f"a chart holds {MAX_SIDES} positions a side, this family has {max(map(len, families))}"
+            f"a chart has at most {MAX_SIDES} positions a side, this one needs {max(map(len, families))}"
         )
     us, them = families
     pairs = table.lookup_many(np.repeat(us, len(them)), np.tile(them, len(us)))

@@ -125,7 +125,7 @@ def query_play(engine: Engine, state: GameState, plays: list[Play]) -> Play:
     chosen = engine.play(state)
     found = next((play for play in plays if play.result == getattr(chosen, "result", None)), None)
     if found is None:
-        raise PositionError(f"engine {engine.name} plays {chosen}, which the rules do not allow")
+        raise PositionError(f"engine {engine.name} plays {chosen}, an illegal play")
     return found
 
 
@@ -220,4 +220,4 @@ def create(name: str, options: Mapping[str, str] | None = None) -> Engine:
         engine: Engine = made(dict(options or {}))
         return engine
     # cast: `name` is an attribute of the instance, not of the class
-    return cast(Engine, PluginEngine(call_plugin(name, "being made", made, dict(options or {}))))
+    return cast(Engine, PluginEngine(call_plugin(name, "starting", made, dict(options or {}))))

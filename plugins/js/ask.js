@@ -200,7 +200,7 @@ function oneSided(tables, sides, kinds = ["one-sided", "normal-distribution"]) {
 const withDistributions = (tables, sides) => oneSided(tables, sides, ["one-sided"]);
 
 function notCovered(tables, sides, wanted) {
-  const why = tables.map((t) => sides.map((s) => uncovered(t, s)).find(Boolean) ?? `a ${t.kind} table does not say ${wanted}`);
+  const why = tables.map((t) => sides.map((s) => uncovered(t, s)).find(Boolean) ?? `a ${t.kind} table does not have ${wanted}`);
   return new NotCoveredError([...new Set(why)].join("; ") || "no table was given");
 }
 
@@ -225,7 +225,7 @@ function asPosition(asked) {
 /** A refusal of every option that a question does not have. */
 function refuse(more) {
   const name = Object.keys(more).find((one) => more[one] !== undefined && more[one] !== null);
-  if (name) throw new NotCoveredError(`'${name}' is not looked at here`);
+  if (name) throw new NotCoveredError(`'${name}' is not an option of this query`);
 }
 
 const MATCH = "a match score is not covered without a match equity table: give `met`, what `bgfmt met NAME --json` writes";

@@ -48,8 +48,7 @@ export class Met {
     for (const points of away) {
       if (points < 1) throw new PositionError(`a player needs 1 point or more, not ${points}`);
       if (points <= longest) continue;
-      const more = this.extended ? "" : ", and an extension was not asked for";
-      throw new NotCoveredError(`match equity table ${this.name} goes to ${longest}-away, not ${points}-away${more}`);
+      throw new NotCoveredError(`match equity table ${this.name} goes to ${longest}-away, not ${points}-away`);
     }
   }
 

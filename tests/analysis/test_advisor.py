@@ -122,7 +122,7 @@ def test_a_score_and_the_crawford_game() -> None:
     assert ranked.best.mwc is not None
     with pytest.raises(PositionError, match="a state, a position or text is asked about, not Side"):
         advisor.cube(HERE.us)  # type: ignore[arg-type]
-    with pytest.raises(PositionError, match="a side or text is asked about, not Position"):
+    with pytest.raises(PositionError, match="expected a Side or text, not Position"):
         advisor.race(HERE)  # type: ignore[arg-type]
     with pytest.raises(PositionError, match="over"):
         advisor.cube(GameState((HERE.them, HERE.us), length=3, scores=(3, 0)))

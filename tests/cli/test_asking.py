@@ -157,40 +157,28 @@ def test_why_a_table_of_another_score_is_left_aside(ask, folder):
     """It was told that it says no match winning chances at all."""
     bgfmt.save(match_score(3, 2, (3, 5), met.load()), folder / "3-5.bgm")
     for line in ('cube 3-5.bgm "0 1 / 1 1" --away 4-5', 'play 3-5.bgm "0 1 1 / 1 1" 21 --away 4-5'):
-        assert "3-5.bgm is left aside: the table is of 3-away, 5-away with Kazaross-XG2" in ask(line)[1]
-    assert "left aside" not in ask('cube 3-5.bgm "0 1 / 1 1" --away 5-3')[1]
+        assert "3-5.bgm is skipped: the table is of 3-away, 5-away with Kazaross-XG2" in ask(line)[1]
+    assert "is skipped" not in ask('cube 3-5.bgm "0 1 / 1 1" --away 5-3')[1]
     said = ask('cube 3-5.bgm "0 1 / 1 1"')[1]
-    assert "3-5.bgm is left aside: a match-score table does not say both sides' cubeful equities" in said
+    assert "3-5.bgm is skipped: a match-score table does not have both sides' cubeful equities" in said
 
 
 def test_what_is_not_looked_at_is_said(ask):
     """It was passed over in silence."""
     for line, words in (
-        ('cube "0 1 / 1 1" --met g11 --met-player 1', "not looked at: --met, --met-player; this is no match"),
-        ('play "0 1 / 1 1" 21 --extend-met', "not looked at: --extend-met; this is no match"),
-        (
-            'play "0 1 1" 21 --away 3-5 --cube owned',
-            "not looked at: --cube, --away; one side alone is asked about",
-        ),
+        ('cube "0 1 / 1 1" --met g11 --met-player 1', "ignored: --met, --met-player; this is not a match"),
+        ('play "0 1 / 1 1" 21 --extend-met', "ignored: --extend-met; this is not a match"),
+        ('play "0 1 1" 21 --away 3-5 --cube owned', "ignored: --cube, --away; the position is one side"),
         (
             'cube gnubg_ts0.bd "0 1 / 1 1" --scores 2',
-            "gnubg_ts0.bd is left aside: the cube at all scores is calculated",
+            "gnubg_ts0.bd is skipped: the cube at all scores is calculated",
         ),
-        (
-            'cube "0 1 / 1 1" --scores 2 --oracle',
-            "not looked at: --oracle; the cube is asked about at all scores",
-        ),
-        ('play "0 1 1" 21 --oracle', "not looked at: --oracle; one side alone is asked about"),
-        (
-            'cube "0 1 / 1 1" --scores 2 --jacoby',
-            "not looked at: --jacoby; the cube is asked about at all scores",
-        ),
-        ('play "0 1 1 / 1" 61 --measure mean --away 3-5', "not looked at: --away; plays are ranked by mean"),
-        (
-            "cube XGID=-BCBB----------------abbc-:0:0:1:61:0:0:0:0:10",
-            "the dice of the identifier are not looked",
-        ),
-        ("cube XGID=-BCBB----------------abbc-:1:1:1:00:0:0:0:0:3", "the largest cube, 8, is not looked at"),
+        ('cube "0 1 / 1 1" --scores 2 --oracle', "ignored: --oracle; the query covers all scores"),
+        ('play "0 1 1" 21 --oracle', "ignored: --oracle; the position is one side"),
+        ('cube "0 1 / 1 1" --scores 2 --jacoby', "ignored: --jacoby; the query covers all scores"),
+        ('play "0 1 1 / 1" 61 --measure mean --away 3-5', "ignored: --away; plays are ranked by mean"),
+        ("cube XGID=-BCBB----------------abbc-:0:0:1:61:0:0:0:0:10", "identifier's dice are ignored"),
+        ("cube XGID=-BCBB----------------abbc-:1:1:1:00:0:0:0:0:3", "the largest cube, 8, is ignored"),
     ):
         assert words in ask(line)[1]
         assert words in ask(f"{line} --json")[2]
@@ -199,7 +187,7 @@ def test_what_is_not_looked_at_is_said(ask):
         'cube "0 1 / 1 1" --met g11 --scores 2',
         'play "0 1 / 1" 21',
     ):
-        assert "not looked at" not in "".join(ask(line)[1:])
+        assert "ignored" not in "".join(ask(line)[1:])
 
 
 def test_lines_that_are_no_text_of_the_terminal(ask, monkeypatch):
@@ -227,7 +215,7 @@ def test_an_oracle_settles_what_an_estimate_leaves_open(ask):
     assert "\n  rollout, ±" in out
     assert data["certainty"] in out
     play = ask('play gnubg_os0.bd "0 0 0 2 2 2 1 1 / 0 0 2 2 2 1 1 1" 52 --limit 0 --oracle')[1]
-    assert ": money equity, cube centered (played out)\n" in play
+    assert ": money equity, cube centered (rollout)\n" in play
 
 
 @pytest.mark.slow
@@ -290,7 +278,7 @@ def test_a_table_that_does_not_answer_a_race_is_named(ask):
     code, out, err = ask("race gnubg_os0.bd 0 0 0 0 0 0 1")
     assert code == 0
     assert "calculated exactly" in out
-    assert "gnubg_os0.bd is left aside: 0 0 0 0 0 0 1 has a chequer on point 7" in err
+    assert "gnubg_os0.bd is skipped: 0 0 0 0 0 0 1 has a chequer on point 7" in err
 
 
 @pytest.mark.slow
@@ -314,10 +302,10 @@ def test_play(ask):
     assert len(rolls) == 21
     assert "6-6" not in ask('play gnubg_ts0.bd "0 0 1 / 0 0 1" all')[1]
     chance = ask("play gnubg_os0.bd 0 0 0 2 3 4 65 --measure off:6")
-    assert "chance to be off within 6 more rolls" in chance[1]
+    assert "probability of being off within 6 more rolls" in chance[1]
     assert "estimated" in ask('play gnubg_os0.bd "3 3 / 2 2" 21 --no-settle')[1]
     equal = ask('play gnubg_ts0.bd "0 1 0 0 1 / 0 1 1" 21')[1]
-    assert all(words in equal for words in ("2. 5/3 2/1", "(as good)"))
+    assert all(words in equal for words in ("2. 5/3 2/1", "(equal)"))
     assert "-0.00000" not in equal
 
 
@@ -332,11 +320,11 @@ def test_play(ask):
         ('cube gnubg_ts0.bd "0 1 / 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1"', 1, "passed"),
         ("cube gnubg_ts0.bd 0 1 0 0 1 0", 2, "one side"),
         ('cube means.npz "1 / 1" --no-settle', 1, "mean-rolls"),
-        ("cube nosuch 0 1 / 1", 2, "no file or folder"),
+        ("cube nosuch 0 1 / 1", 2, "neither a file or folder"),
         ('cube gnubg_ts0.bd "1 / 1" --away 5', 2, "5-9"),
         ('cube gnubg_ts0.bd "1 / 1" --away 5-5 --crawford', 2, "one point"),
         ('cube gnubg_ts0.bd "1 / 1" --away 99-5', 1, "25-away"),
-        ('play gnubg_ts0.bd "1 / 1"', 2, "no dice"),
+        ('play gnubg_ts0.bd "1 / 1"', 2, "name the roll"),
         ("play gnubg_os0.bd 0 1 0 0 1 0 77", 2, "a roll is two dice"),
         ("play gnubg_os0.bd 0 1 0 0 1 0 21 --measure best", 2, "ranked by"),
         ("play gnubg_os0.bd 0 1 0 0 1 0 21 --measure money", 2, "both sides"),
@@ -345,8 +333,8 @@ def test_play(ask):
         ("race gnubg_os0.bd 0 0 0 0 0 16", 2, "15 chequers"),
         ("race missing.bd 0 0 1", 2, "missing.bd"),
         ("cube missing.bgts 0 1 / 1", 2, "No such file"),
-        ("race gnubg_os0.bd", 2, "database files first"),
-        ("play gnubg_os0.bd 61", 2, "database files first"),
+        ("race gnubg_os0.bd", 2, "expected the database files"),
+        ("play gnubg_os0.bd 61", 2, "expected the database files"),
         ("play gnubg_os0.bd 0 0 0 0 0 0 21", 2, ""),
         ("race gnubg_os0.bd 1 --plot out.xyz", 2, "matplotlib"),
     ],

@@ -118,7 +118,7 @@ bgfmt.cli.main(["verify", sys.argv[1]])
         [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert done.stderr == f"bgfmt: {path}: cut short, or its disk failed, while it was read\n"
+    assert done.stderr == f"bgfmt: {path}: truncated, or its disk failed, while it was read\n"
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/stdin"), reason="there is no /dev/stdin")

@@ -42,7 +42,7 @@ def test_sums_and_the_tree_of_blocks(tmp_path: Path, capsys: pytest.CaptureFixtu
     path.write_bytes(part)
     assert run(["sums", str(path), "--against", str(kept)]) == 1
     said = capsys.readouterr().out
-    assert "2 of 5 blocks are there and right" in said
+    assert "2 of 5 blocks are present and correct" in said
     assert root in said
     assert [line.split()[1] for line in said.splitlines() if "differs" in line] == ["1", "3"]
     assert [line.split()[1] for line in said.splitlines() if "the file ends in it" in line] == ["3"]
@@ -50,7 +50,7 @@ def test_sums_and_the_tree_of_blocks(tmp_path: Path, capsys: pytest.CaptureFixtu
         path.write_bytes(data[: there * BLOCK])
         assert run(["sums", str(path), "--against", str(kept)]) == 1
         said = capsys.readouterr().out
-        assert f"{there} of 5 blocks are there and right, {5 - there} are missing" in said
+        assert f"{there} of 5 blocks are present and correct, {5 - there} are missing" in said
     path.write_bytes(data)
     assert run(["sums", str(path), "--against", str(kept)]) == 0
     path.write_bytes(data + data)

@@ -138,7 +138,7 @@ def test_the_suffix_decides(
         (("backgammon", 6, 3, "q.bd"), {}, SolverError, "no solver"),
         (("two-sided", 3, 3, "q.bd"), {"recipe": "bgsage"}, SolverError, "made by recipe gnubg or exact"),
         (("two-sided", 3, 3, "q.npz"), {"resume": True, "recipe": "exact"}, CapabilityError, "in one go"),
-        (("one-sided", 3, 15, "q.bd"), {"scratch": "s"}, CapabilityError, "solved in one go"),
+        (("one-sided", 3, 15, "q.bd"), {"scratch": "s"}, CapabilityError, "solved in memory"),
     ],
 )
 def test_refused_before_work(
@@ -357,4 +357,4 @@ def test_a_plan_is_of_what_would_run(capsys: pytest.CaptureFixture[str]) -> None
     assert command([*size, "--memory", "2G", "--recipe", "exact"]) == 0
     assert "store" not in capsys.readouterr().out
     assert command([*size, "--store", "s", "--recipe", "exact"]) == 2
-    assert "goes through no store" in capsys.readouterr().err
+    assert "it has no store" in capsys.readouterr().err

@@ -173,7 +173,7 @@ def test_a_broken_guest_is_named_and_harms_nobody() -> None:
     assert "broken-verb" in listed.stdout
     called = run("broken-verb", "a", "--b")
     assert (called.returncode, called.stderr.count("\n")) == (2, 1)
-    assert "the guest command 'broken-verb' does not load: ModuleNotFoundError" in called.stderr
+    assert "the plugin command 'broken-verb' does not load: ModuleNotFoundError" in called.stderr
 
 
 @pytest.mark.parametrize("arguments", [("pips", "dwMAAN4FAAAAAA"), ("info", "x.rolls")])

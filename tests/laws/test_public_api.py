@@ -98,10 +98,10 @@ def test_a_client_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 US, THEM = np.array([[0, 1, 0, 0, 1, 0]] * 3), np.array([[0, 1, 1, 0, 0, 0]] * 3)
 WRONG: dict[str, Callable[[bgfmt.Database], object]] = {
-    "bgfmt.open or bgfmt.load has returned, not 'ts.bd'": lambda db: bgfmt.analysis.judge_many(
+    "databases from bgfmt.open or bgfmt.load, not 'ts.bd'": lambda db: bgfmt.analysis.judge_many(
         "ts.bd", US, THEM
     ),
-    "has returned, not None": lambda db: bgfmt.analysis.race_many(None, US),
+    "bgfmt.load, not None": lambda db: bgfmt.analysis.race_many(None, US),
     "two whole numbers, as in": lambda db: bgfmt.solve("two-sided", "6x8", "x.bd"),
     "a position has two sides": lambda db: bgfmt.Position([0, 1], (1, 0)),
     r"'0 1 / 1' is text, which Side.parse and Position.parse read": lambda db: db.lookup("0 1 / 1"),

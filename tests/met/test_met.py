@@ -340,7 +340,7 @@ def test_a_score_beyond_the_table_names_the_option(line: str, capsys: pytest.Cap
     assert run(line.split()) == 1
     said = capsys.readouterr().err
     assert "goes to 25-away, not " in said
-    assert said.endswith("(--extend-met goes on to 64-away)\n")
+    assert said.endswith("(--extend-met extends it to 64-away)\n")
     assert said.count("\n") == 1
     if "--scores" not in line:
         assert run([*line.replace("30", "65").split(), "--extend-met"]) == 1

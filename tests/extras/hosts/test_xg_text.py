@@ -39,7 +39,7 @@ Pip count  X: 167  O: 167 X-O: 0-0
 Cube: 1
 X to play 63"""
 
-CUBE = f"""Analyzed in bgfmt, from ts_06x04.bd; numbers err by at most 9.7e-05
+CUBE = f"""Analyzed in bgfmt, from ts_06x04.bd; maximum error 9.7e-05
 Player Winning Chances:   67.11% (G:0.00% B:0.00%)
 Opponent Winning Chances: 32.89% (G:0.00% B:0.00%)
 
@@ -122,7 +122,7 @@ def test_plays(capsys: pytest.CaptureFixture[str]) -> None:
     out = text_of(capsys, "play", TS, *PLAYED, "--top", "2")
     first, second = f"{'    1. Book¹       3/Off':<47}", f"{'    2. Book¹       4/3 2/Off':<47}"
     plays = f"{first} eq:-0.5247\n\n{second} eq:-0.7114 (-0.1867)\n"
-    source = f"¹ from ts_06x04.bd; numbers err by at most 9.7e-05\n\nbgfmt Version: {__version__}\n"
+    source = f"¹ from ts_06x04.bd; maximum error 9.7e-05\n\nbgfmt Version: {__version__}\n"
     assert out.endswith(f"X to play 21\n\n{plays}\n{source}")
     assert GameState.parse(out).dice == (2, 1)
 

@@ -132,12 +132,12 @@ def test_a_run_that_ended_goes_on(
         assert caught.value.state == "damaged"
     kept.write_text("\n".join([head, first, second[:-3]]))  # as a kill may leave it
     assert run(["solve", "hypergammon-met", "3", "--exact", "--chequers", "1", "-o", str(path)]) == 2
-    assert "(--resume goes on from it, --force starts anew)" in capsys.readouterr().err
+    assert "(--resume continues it, --force starts again)" in capsys.readouterr().err
     words = ["--exact", "--chequers", "1", "--resume", "--quiet", "-o", str(path)]
     with monkeypatch.context() as patch:
         patch.setattr(Scores, "solve", lambda *_: signal.raise_signal(signal.SIGINT))
         assert run(["solve", "hypergammon-met", "3", *words]) == 130
-    assert "the same command with --resume goes on" in capsys.readouterr().err
+    assert "the same command with --resume continues" in capsys.readouterr().err
     assert run(["solve", "hypergammon-met", "3", *words]) == 0
     assert not kept.exists()
     assert tables.load(path).pre == tables.load(whole).pre

@@ -125,9 +125,12 @@ def test_rounding_makes_nobody_too_good_to_double(tmp_path):
     [
         ('cube h1.npz "0 2 / 1"', "0 2 0 0 0 0 has 2 chequers, the table covers 1"),
         ('play h1.npz "0 2 / 1" 21', "has 2 chequers, the table covers 1"),
-        (f'cube h1.npz "{RACE}" --away 2-3', "h1.npz is of hypergammon for money, and this is a match"),
-        (f'play h1.bd "{RACE}" 61 --away 2-3', "h1.bd is of hypergammon for money, and this is a match"),
-        (f'cube h1.npz ts.bd "{CONTACT}"', "a table of hypergammon answers where it is named alone"),
+        (f'cube h1.npz "{RACE}" --away 2-3', "h1.npz has money equities of hypergammon, and this is a match"),
+        (
+            f'play h1.bd "{RACE}" 61 --away 2-3',
+            "h1.bd has money equities of hypergammon, and this is a match",
+        ),
+        (f'cube h1.npz ts.bd "{CONTACT}"', "a hypergammon table answers only if it is the only one named"),
     ],
 )
 def test_a_table_named_that_cannot_answer_is_said(ask, line, reason):
@@ -143,12 +146,12 @@ def test_no_table_is_left_aside_in_silence(ask):
     code, out, err = ask('cube h1.npz ts.bd "0 1 / 1"')
     assert (code, err) == (0, "")
     assert "from ts.bd" in out
-    assert "h1.npz is left aside: it is of hypergammon, another game" in out
+    assert "h1.npz is skipped: hypergammon is another game" in out
     out = ask('play ts.bd "0 0 0 0 0 0 0 0 0 0 1 / 1" 21')[1]
-    assert "ts.bd is left aside: 0 0 0 0 0 0 0 0 0 0 1 has a chequer on point 11" in out
+    assert "ts.bd is skipped: 0 0 0 0 0 0 0 0 0 0 1 has a chequer on point 11" in out
     _, out, err = ask('cube ts.bd "0 0 0 0 0 0 1 / 1" --json')
     assert json.loads(out)["source"] == "calculation"
-    assert "ts.bd is left aside" in err
+    assert "ts.bd is skipped" in err
 
 
 @pytest.mark.slow

@@ -128,7 +128,7 @@ def test_an_unfinished_run_is_not_begun_anew_unasked(
     assert (caught.value.state, caught.value.path) == ("unfinished", str(tmp_path / "s"))
     arguments = ["solve", "two-sided", "6x5", "-o", str(tmp_path / "t.bd"), "--scratch", str(tmp_path / "s")]
     assert command(arguments) == 2
-    assert re.search(r"finished part of an ended run.*\(--resume goes on", capsys.readouterr().err)
+    assert re.search(r"finished part of an ended run.*\(--resume continues", capsys.readouterr().err)
     assert crash.listing(tmp_path / "s") == before
     assert command([*arguments, "--resume", "--quiet"]) == 0
     assert digest(tmp_path / "t.bd") == SIX_BY_FIVE
@@ -302,7 +302,7 @@ def test_interrupted_it_says_how_to_go_on(tmp_path: Path) -> None:
     assert process.returncode == 130, "each was done before it was interrupted"
     if (folder / "s").exists():
         assert said == (
-            "bgfmt: interrupted; what is finished is kept in s; the same command with --resume goes on\n"
+            "bgfmt: interrupted; finished work is in s; the same command with --resume continues\n"
         )
     else:
         assert said == "bgfmt: interrupted\n"

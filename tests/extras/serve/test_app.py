@@ -106,12 +106,12 @@ def test_a_race_that_no_table_covers_says_why(client: Client) -> None:
     client.error(f"/v1/race?position={far}&settle=false", 404, "not_covered", "position")
     found = client.json("/v1/race", position=far, table=OS.name)
     assert found["notes"] == [
-        f"{OS.name} is left aside: {far.replace(',', ' ')} has a chequer on point 7, "
+        f"{OS.name} is skipped: {far.replace(',', ' ')} has a chequer on point 7, "
         "the table covers points 1 to 6"
     ]
     rolled = "XGID=-BCBB----------------abbc-:0:0:1:61:0:0:0:0:10"
     assert client.json("/v1/race", position=rolled)["notes"] == [
-        "a race is of the chequers; it does not look at dice of the identifier"
+        "ignored: dice of the identifier; a race depends on the chequers alone"
     ]
     for settle, answered in ((True, True), (False, False)):
         _, _, data = client.post("/v1/race", {"positions": [far], "settle": settle})
@@ -135,18 +135,18 @@ def test_lookups(client: Client, document: Any, capsys: pytest.CaptureFixture[st
 
 def test_what_is_not_looked_at_is_said(client: Client, document: Any) -> None:
     """It was passed over in silence."""
-    aside = f"{OS.name} is left aside: a one-sided table does not say both sides' "
+    aside = f"{OS.name} is skipped: a one-sided table does not have both sides' "
     for route, query, notes in (
-        ("cube", {"met": "g11", "met_player": 1}, ["not looked at: met, met_player; this is no match"]),
+        ("cube", {"met": "g11", "met_player": 1}, ["ignored: met, met_player; this is not a match"]),
         ("cube", {"table": OS.name}, [f"{aside}cubeful equities"]),
         ("cube", {"scores": 2, "insight": "true", "table": TS.name}, [
-            "no insight: it takes a decision at one score that is not estimated",
-            f"{TS.name} is left aside: the cube at all scores is calculated",
+            "no insight: it needs a decision at one score that is not estimated",
+            f"{TS.name} is skipped: the cube at all scores is calculated",
         ]),
         ("play", {"roll": 61, "table": OS.name, "measure": "cubeless"}, [f"{aside}equities"]),
         ("play", {"roll": 21, "measure": "cubeless", "cube": "owned"},
-         ["not looked at: cube; plays are ranked by cubeless"]),
-        ("probe", {"extend_met": "true"}, ["not looked at: extend_met; this is no match"]),
+         ["ignored: cube; plays are ranked by cubeless"]),
+        ("probe", {"extend_met": "true"}, ["ignored: extend_met; this is not a match"]),
         ("cube", {"met": "g11", "away": "2-2"}, []),
         ("cube", {"met": "g11", "scores": 2}, None),
         ("cube", {"table": TS.name}, None),
@@ -155,13 +155,11 @@ def test_what_is_not_looked_at_is_said(client: Client, document: Any) -> None:
         assert found.get("notes") == notes, (route, query)
         held_to(document, f"/v1/{route}", found)
     side = client.json("/v1/play", position="0 1 1", roll=21, away="3-5")
-    assert side["notes"] == ["not looked at: away; one side alone is asked about"]
+    assert side["notes"] == ["ignored: away; the position is one side"]
     _, _, data = client.post("/v1/cube", json.dumps({"positions": [TEXT], "met": "g11"}).encode(), JSON)
-    assert json.loads(data)["results"][0]["notes"] == ["not looked at: met; this is no match"]
+    assert json.loads(data)["results"][0]["notes"] == ["ignored: met; this is not a match"]
     rolled = {"position": "XGID=-BCBB----------------abbc-:0:0:1:61:0:0:0:0:10"}
-    assert client.json("/v1/cube", **rolled)["notes"][0].startswith(
-        "the dice of the identifier are not looked at"
-    )
+    assert client.json("/v1/cube", **rolled)["notes"][0].startswith("the identifier's dice are ignored")
     assert "notes" not in client.json("/v1/probe", **rolled)
 
 

@@ -101,7 +101,7 @@ def test_what_is_not_looked_at_is_said(answers: Any) -> None:
     """The command says it on standard error."""
     asked = next(k for k, (_, arguments, _) in enumerate(ASKED) if arguments.get("measure") == "mean")
     told = [content.text for content in answers[1][asked].content[1:]]
-    assert told[0] == "bgfmt: not looked at: --away; plays are ranked by mean"
+    assert told[0] == "bgfmt: ignored: --away; plays are ranked by mean"
 
 
 @pytest.mark.parametrize("number", range(len(REFUSED)), ids=[reason[:20] for _, _, reason in REFUSED])
