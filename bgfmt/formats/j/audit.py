@@ -114,7 +114,7 @@ class _Blocks:
         table = jn.integers(np.array(self.free, np.int64).reshape(-1, 2))
         yield from self._block("free list", table, form, start, size)
         (start, size) = head.directory
-        entry = 2 * head.version.word
+        entry = head.version.dtype.itemsize
         if size % entry or size & (size - 1):
             odd = f"{size:,} bytes"
             yield Fault(start, size, "directory", "a block of a power of two", odd, not self.only_grown)

@@ -3,7 +3,7 @@
 offset            content
 0                 header noun, a list of boxes: v version, s 0, c components, l length of the file, d directory
                   (position, size), f free list (position, size), q calls that changed the file
-d                 c entries (position, size) of data blocks; dtype by version
+d                 c entries (`Version.entry`) of data blocks
 f                 noun, integer table of (position, size) of free blocks
 an entry's block  one noun; what follows it in the block has no meaning
 
@@ -19,11 +19,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from construct import Struct
 from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, FormatError, HeaderError, TruncatedError
 from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j.noun import FORMS, OLD_FORMS, Form, JType, Noun
+from bgfmt.formats.structures import dtype_of
 
 #: the library reads this much for the header, so no file is shorter
 HEADER_BYTES = 512
@@ -41,10 +43,16 @@ class Version:
     word: int
     order: str
 
-    @property
+    @cached_property
+    def entry(self) -> Struct:
+        """Entry of the directory: a data block."""
+        number = jn.integer_of(self.word, self.order)
+        return Struct("position" / number * "of a block", "size" / number * "of the block")
+
+    @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """Dtype of the directory's numbers."""
-        return np.dtype(f"{self.order}i{self.word}")
+        """Dtype of an entry of the directory."""
+        return dtype_of(self.entry)
 
 
 V64B = Version("v64b", 1718235189, 8, ">")
@@ -63,9 +71,9 @@ def looks_like(head: bytes) -> bool:
     if len(head) < 32:
         return False
     for form in (*FORMS.values(), *OLD_FORMS):
-        first, second, _, rank = form.words(head, 0, 4)
-        kind, flag = (second, True) if form.first else (first, form.word == 4 or second == -1)
-        if kind == JType.BOX and flag and (head[0] == form.first if form.first else rank == 1):
+        noun = form.read_head(head, 0)
+        is_old = form.first == 0 and noun["rank"] == 1 and (form.word == 4 or noun["flag"] == -1)
+        if noun["type"] == JType.BOX and (is_old or 0 < form.first == head[0]):
             return True
     return False
 
@@ -163,7 +171,7 @@ class Container(Sequence[Noun]):
         if head.length != size:
             said = f"the header says {head.length:,} bytes, the file has {size:,}"
             faults.append(f"{said}: changing it would damage it")
-        if head.directory[1] % (2 * head.version.word):
+        if head.directory[1] % head.version.dtype.itemsize:
             faults.append(f"the directory's {head.directory[1]} bytes are no whole number of entries")
         if wrong := self.free_list[1]:
             return [*faults, f"no readable free list ({wrong}): it can be read but not changed"]
@@ -231,14 +239,14 @@ class Container(Sequence[Noun]):
     def _entries(self, version: Version) -> NDArray[np.int64]:
         (start, size) = self.header.directory
         count = self.header.components
-        needed = count * 2 * version.word
+        needed = count * version.dtype.itemsize
         if needed > size:
             room = f"a directory with room for {count:,} entries"
             raise CorruptError(self.name, start, room, f"{size:,} bytes")
         if start + needed > len(self.view):
             raise TruncatedError(self.name, start + needed, len(self.view), "directory")
-        flat = np.frombuffer(self.view[start : start + needed], version.dtype)
-        return flat.astype(np.int64).reshape(-1, 2)
+        entries = np.frombuffer(self.view[start : start + needed], version.dtype)
+        return np.stack([entries["position"], entries["size"]], axis=1, dtype=np.int64)
 
     def _guess_order(self) -> None:
         """Set the byte order of the directory: big-endian if all positions are inside and the blocks tile the file.
@@ -256,7 +264,7 @@ class Container(Sequence[Noun]):
     def _check(self, start: int, size: int) -> None:
         """Check that all blocks are inside the file; a stated length beyond it means that the file is truncated."""
         total = len(self.view)
-        entry = 2 * self.header.version.word
+        entry = self.header.version.dtype.itemsize
         position = self.entries[:, 0]
         length = self.entries[:, 1]
         wrong = (position < 0) | (length < 0) | (position > total) | (length > total - position)

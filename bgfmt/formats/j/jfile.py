@@ -171,7 +171,7 @@ class JFile(base.Format[Kind]):
             del own["gammon"]
         spans = {}
         for name, k in own.items():
-            head = (4 + len(nouns[k].shape)) * forms[k].word
+            head = forms[k].head_bytes(len(nouns[k].shape))
             spans[name] = (entries[k][0] + head, nouns[k].count * forms[k].size(nouns[k].type))
         regions: list[tuple[Any, ...]] = []
         at = 0

@@ -77,7 +77,7 @@ class Writer:
         """Add components at the end, as `nouns jappend` does."""
         first = len(self.entries)
         self.entries += [self._write_noun(noun) for noun in nouns]
-        entry = 2 * self.version.word
+        entry = self.version.dtype.itemsize
         if entry * (len(self.entries) - 1) < self.directory[1]:
             rows = directory_bytes(self.version, self.entries[first:])
             self._write_at(self.directory[0] + entry * first, rows)
@@ -125,7 +125,7 @@ class Writer:
         if position is None:
             position = self.length
             self.length = self.length + size
-            if self.length >= 1 << (8 * self.version.word - 1):
+            if self.length > np.iinfo(self.version.dtype["position"]).max:
                 name = self.version.name
                 raise CapabilityError(f"{name} files end at 2 GiB; container=v64b has no such end")
         if self.store is not None:
