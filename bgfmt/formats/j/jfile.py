@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from construct import Struct
 
 from bgfmt.errors import CapabilityError, CorruptError, FormatError
 from bgfmt.formats import base, records
 from bgfmt.formats.j import audit, layout
 from bgfmt.formats.j import noun as jn
-from bgfmt.formats.j.container import VERSIONS, Container, Version, looks_like
+from bgfmt.formats.j.container import V64B, VERSIONS, Container, Version, looks_like
 from bgfmt.formats.j.layout import Components, JLayout
-from bgfmt.formats.j.noun import Form, Noun, form_of
+from bgfmt.formats.j.noun import E3, Form, Noun, form_of
 from bgfmt.formats.j.write import compact
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.game.orders import Peelle
@@ -40,6 +41,7 @@ class JFile(base.Format[Kind]):
     suffixes = (".ijf",)
     carries = (MeanRolls, OneSided, Components)
     records = (JLayout,)
+    structures: ClassVar[Mapping[str, Struct]] = {"noun": E3.head, "entry": V64B.entry}
     options = (
         base.Option("kind", str, "mean-rolls: the article's two components; one-sided: the whole table"),
         base.Option("word", int, "bytes in a word of J's nouns: 8, or 4 as a 32-bit J has them"),
