@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from bgfmt import solver
+from bgfmt.extras.accuracy import error_bound, truth
 from bgfmt.jit import njit
-from bgfmt.verifier import error_bound, truth
 from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, pip_order, plays
 
 Array = Any

@@ -21,6 +21,7 @@ from bgfmt.errors import FormatError
 from bgfmt.storage import check_output, create
 from bgfmt.verifier import report as pages
 from bgfmt.verifier import words
+from bgfmt.verifier.measures import measure_of
 
 __all__ = ["ANNOUNCED_SECONDS", "COLOURS", "LEVELS", "SHOWN_FINDINGS", "repair", "verify"]
 
@@ -219,5 +220,6 @@ def _show(file: str, report: pages.Report, *, many: bool, brief: bool) -> None:
             say(f"            {line}")
     if len(report.findings) > SHOWN_FINDINGS:
         say(f"  ...       {len(report.findings) - SHOWN_FINDINGS} more findings (--json shows them)")
-    for line in (*words.truth(report.exact), *words.bounds_of_error(report.bound)):
-        say(f"  {line}")
+    for name, found in (("exact", report.exact), ("bound", report.bound)):
+        for line in measure_of(name).describe(found) if found else ():
+            say(f"  {line}")

@@ -58,7 +58,7 @@ class Report:
     entries, checked : entries of the table, and of those checked.
     wrong, inherited : entries that are wrong themselves, and those wrong only because they depend on wrong ones.
     differences : size of a difference -> number of entries.
-    exact : errors of the stored numbers, see `bgfmt.verifier.truth`.
+    exact : errors of the stored numbers, see `bgfmt.verifier.measures`.
     findings, notes : faults, and remarks that count nothing against the file.
     parts : reports of the single databases, if the file holds several.
     seconds : time spent on each level.

@@ -20,8 +20,9 @@ from bgfmt.solver.machine import thread_count
 from bgfmt.solver.workers import Workers, open_workers
 from bgfmt.storage import PathLike, Source, is_address, open_source
 from bgfmt.tables import Table
-from bgfmt.verifier import checks, error_bound, report
+from bgfmt.verifier import checks, report
 from bgfmt.verifier.findings import LEVELS, Finding, Kind, LikelyCause, Observations, Outcome, Rule
+from bgfmt.verifier.measures import measure_of
 from bgfmt.verifier.proofs import PROOFS, Request, proof_of, prove
 from bgfmt.verifier.report import Report
 from bgfmt.verifier.spread import Progress, Spread
@@ -66,9 +67,8 @@ def verify(
     threads : number of threads (default: all cores).
     progress : called with (done, total) during the long pass.
     announce : called before the recurrence, and before bounding errors, with the estimated time in seconds.
-    exact : also measure the errors of the stored numbers; see `bgfmt.verifier.truth`.
-    bound : also prove a bound of the error of each stored equity of a two-sided table with the cube; see
-        `bgfmt.verifier.error_bound`.
+    exact : also measure the errors of the stored numbers; see `bgfmt.verifier.measures`.
+    bound : also prove a bound of the error of each stored equity of a two-sided table with the cube.
     format, described : as for `bgfmt.open`, for files without a header.
     cluster : check a two-sided table on the workers of a cluster, ``local:N`` or the address of a Dask scheduler;
         they open the file under the same path.
@@ -200,11 +200,13 @@ class Verification:
         """Return True if the last level to run is `level` or a later one."""
         return LEVELS.index(self.until) >= LEVELS.index(level)
 
-    def bound_errors(self, table: Table) -> dict[str, Any]:
-        """Return the proved bounds of a table's errors as plain values, or a note that says why there are none."""
-        if self.announce is not None:
-            self.announce(error_bound.estimate_seconds(table) / self.request.threads)
-        return error_bound.describe_bounds(table, self.request.threads, self.request.progress)
+    def measure(self, name: str, table: Table) -> dict[str, Any]:
+        """Return what a measure of `bgfmt.verifier.measures` says of a table."""
+        measure = measure_of(name)
+        seconds = measure.estimate_seconds(table)
+        if self.announce is not None and seconds:
+            self.announce(seconds / self.request.threads)
+        return measure.measure(table, self.request.threads, self.request.progress)
 
     def verify_table(
         self,
@@ -238,9 +240,9 @@ class Verification:
                 findings += found
                 seconds[level] = time.perf_counter() - began
             if exact:
-                measured = proof_of(db.table).measure(db.table, self.request.threads)
+                measured = self.measure("exact", db.table)
             if bound:
-                bounded = self.bound_errors(db.table)
+                bounded = self.measure("bound", db.table)
         except errors.FormatError as error:
             findings.append(checks.error_finding(error, file))
         if outcome is None and reached == "recurrence":  # no rule is known of such a table

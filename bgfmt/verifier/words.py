@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bgfmt.game.board import Position
@@ -17,6 +17,8 @@ from bgfmt.verifier.findings import (
     Status,
     select_faults,
 )
+
+__all__ = ["board", "differences", "likely", "message", "plural", "position", "verdict"]
 
 MAX_LISTED_NUMBERS = 12  # numbers of an entry that are written out
 SENTENCES = {  # of a finding, by its rule
@@ -207,76 +209,3 @@ def _unproved(seen: Observations) -> str:
         reason = message(why) if why else "no entry was looked at"
         return f"not proved: {reason}; nothing wrong found as far as {seen.level}"
     return f"nothing wrong found as far as {seen.level} (not a proof){known}"
-
-
-# -- against the truth -----------------------------------------------------------------------------------------
-
-DECISION_NOUNS = {
-    "initial_doubles": "initial double",
-    "redoubles": "redouble",
-    "takes": "take",
-    "beavers": "beaver",
-}
-
-
-def truth(exact: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines about measured errors of the stored numbers.
-
-    exact : result of `bgfmt.verifier.truth.measure_errors`; nothing is yielded if it is empty.
-    """
-    if not exact:
-        return
-    yield "against the truth:"
-    if "note" in exact:
-        yield f"  {exact['note']}"
-    if "greatest_error" in exact:
-        for column, size in exact["greatest_error"].items():
-            worst = exact["worst"][column][0]
-            mean = exact["mean_error"][column]
-            yield f"  {column:<9} off by {size:.7f} at most (at {worst['position']}), {mean:+.2e} on average"
-    if "decisions_wrong" in exact:
-        for name, count in exact["decisions_wrong"].items():
-            yield f"  {plural(count, DECISION_NOUNS[name])} of {exact['decisions'][name]:,} decided wrongly"
-        left = exact["wrong_decisions_left_out"]
-        listed = len(exact["wrong_decisions"])
-        if listed:
-            yield f"  the JSON report lists {listed} of them" + (f", and leaves out {left:,}" if left else "")
-    if "greatest_error_of_the_mean" in exact:
-        worst = exact["worst"][0]
-        yield (
-            f"  mean rolls off by {exact['greatest_error_of_the_mean']:.7f} at most (at {worst['position']}), "
-            f"{exact['mean_error_of_the_mean']:+.2e} on average; {exact['too_low']:,} too low, "
-            f"{exact['too_high']:,} too high"
-        )
-    if "rational" in exact:
-        gap = exact["rational"]["float64_truth_differs_by"]
-        yield f"  the float64 truth is off by {gap:.1e} at most from rational arithmetic, where that was done"
-
-
-# -- proved bounds of error ------------------------------------------------------------------------------------
-
-
-def bounds_of_error(bound: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines that say how far the stored equities can be from the exact ones, as `error_bound` gives it."""
-    if not bound:
-        return
-    yield "proved bounds of error:"
-    if "note" in bound:
-        yield f"  {bound['note']}"
-        return
-    for column, size in bound["greatest"].items():
-        counts = bound["histogram"][column]
-        yield f"  {column:<9} within {size:.7f} of the exact equity; half of them within {_median(counts, bound):.7f}"
-    for name, count in bound["decisions_open"].items():
-        wrong = bound["decisions_wrong"][name]
-        yield f"  {plural(count, DECISION_NOUNS[name])} of {bound['pairs']:,} left open, {wrong:,} decided wrongly"
-
-
-def _median(counts: Sequence[int], bound: Mapping[str, Any]) -> float:
-    """Return the edge of the histogram below which half of the bounds lie."""
-    reached = 0
-    for k, count in enumerate(counts):
-        reached += count
-        if 2 * reached >= bound["pairs"]:
-            return float(k * bound["histogram_step"])
-    return 0.0

@@ -303,11 +303,6 @@ def test_reports_are_json_or_html_and_replace_nothing(
     assert run(["verify", str(golden / "gnubg" / "ts_03x03.bd"), "--report", str(data), "--force"]) == 0
 
 
-def test_a_kind_that_is_not_measured_is_not_said_to_have_no_exact_recipe(golden: Path) -> None:
-    said = bgfmt.verify(golden / "gnubg" / "hyper1.bd", exact=True).as_dict()
-    assert "hypergammon tables are not measured; bgfmt diff compares" in str(said)
-
-
 # -- more than twelve points: the two sides' points overlap ----------------------------------------------------
 
 

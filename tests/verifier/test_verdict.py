@@ -85,17 +85,3 @@ def test_findings_and_reports_are_frozen(golden: Path) -> None:
     for thing, name in ((report, "status"), (Finding(Rule.ENTRY), "entry"), (PROVED, "failing")):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(thing, name, 1)
-
-
-@pytest.mark.slow
-def test_wrong_decisions_that_are_left_out_are_counted() -> None:
-    from bgfmt import solver
-    from bgfmt.verifier import truth
-
-    found = truth.measure_equity_errors(solver.two_sided(6, 7), None)
-    wrong = found["decisions_wrong"]
-    assert set(wrong) == {"initial_doubles", "redoubles", "takes", "beavers"}
-    assert len(found["wrong_decisions"]) + found["wrong_decisions_left_out"] == sum(wrong.values())
-    assert len(found["wrong_decisions"]) <= truth.MAX_LISTED_DECISIONS
-    said = "\n".join(words.truth(found))
-    assert ("leaves out" in said) == (found["wrong_decisions_left_out"] > 0)

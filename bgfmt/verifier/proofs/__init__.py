@@ -20,7 +20,6 @@ from bgfmt.game.board import Side
 from bgfmt.solver.registry import SOLVERS, solver_of
 from bgfmt.tables import Table
 from bgfmt.tables.registry import Registry
-from bgfmt.verifier import truth
 from bgfmt.verifier.findings import MAX_FINDINGS, Cause, Finding, LikelyCause, Outcome, Rule
 from bgfmt.verifier.recurrence.floats import FloatRule
 from bgfmt.verifier.recurrence.plays import Array, pips
@@ -207,10 +206,6 @@ class Proof(Generic[T]):
                     bad = (made != stored).reshape(len(made), -1).any(axis=1)
                     return Finding(Rule.REMADE, entry=rows.start + int(bad.argmax()), field=name)
         return Finding(Rule.SAME_REMADE, field=recipe)
-
-    def measure(self, table: T, threads: int) -> dict[str, Any]:
-        """Measure how far the stored numbers are from the truth; see `bgfmt.verifier.truth`."""
-        return truth.measure_errors(table, threads)
 
     def recipe(self, name: str) -> KnownRecipe:
         """Return the recipe of that name."""

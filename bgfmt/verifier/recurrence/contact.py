@@ -19,6 +19,8 @@ from bgfmt.tables.two_sided import StoredEquities
 from bgfmt.verifier.recurrence.plays import NOWHERE, WEIGHTS, Array, landing, numbering
 from bgfmt.verifier.recurrence.two_sided import PairRule, raise_best, store_mean
 
+__all__ = ["PLAIN_POINTS", "ContactRule", "values_in_contact"]
+
 PLAIN_POINTS = 12  # on more points the sides' points overlap
 MAX_PASSED_POINTS = 24  # sum of both sides' last points up to which the sides have passed each other
 NO_PLAY_VALUE = -65535  # value of a roll without a legal play

@@ -7,6 +7,7 @@ that does not fit into memory.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -17,9 +18,16 @@ from bgfmt import solver
 from bgfmt.game import board
 from bgfmt.tables import EQUITY_COLUMNS as COLUMNS
 from bgfmt.tables import OfRolls, Table, TwoSided
-from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, pips, plays
+from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, Progress, pips, plays
+from bgfmt.verifier.words import plural
 
-DECISIONS = ("initial_doubles", "redoubles", "takes", "beavers")
+DECISION_NOUNS = {
+    "initial_doubles": "initial double",
+    "redoubles": "redouble",
+    "takes": "take",
+    "beavers": "beaver",
+}
+DECISIONS = tuple(DECISION_NOUNS)
 TIE_EQUITY = 1e-12  # two exact equities this near may be equal: far more than float64 leaves them wrong by
 MAX_LISTED_DECISIONS = 200  # wrong decisions that are listed
 BLOCK_PAIRS = 1 << 22  # pairs compared at once
@@ -29,13 +37,50 @@ RATIONAL_CORNER_CHEQUERS = 4  # chequers of the corner that is measured in ratio
 MAX_RATIONAL_POSITIONS = board.count(6, 4)  # positions up to which rational arithmetic is done
 
 
-def measure_errors(table: Table, threads: int) -> dict[str, Any]:
+def estimate_seconds(table: Table) -> float:
+    """Return 0: no estimate is known of how long a measurement takes."""
+    return 0.0
+
+
+def measure(table: Table, threads: int, progress: Progress | None = None) -> dict[str, Any]:
     """Measure the errors of a table's numbers; return them as plain values, a note for kinds not measured."""
     if isinstance(table, OfRolls):
         return measure_roll_errors(table, threads)
     if isinstance(table, TwoSided):
         return measure_equity_errors(table, threads)
     return {"note": f"{table.kind} tables are not measured; bgfmt diff compares one with an exact one"}
+
+
+def describe(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines about measured errors of the stored numbers.
+
+    found : result of `measure`.
+    """
+    yield "against the truth:"
+    if "note" in found:
+        yield f"  {found['note']}"
+    if "greatest_error" in found:
+        for column, size in found["greatest_error"].items():
+            worst = found["worst"][column][0]
+            mean = found["mean_error"][column]
+            yield f"  {column:<9} off by {size:.7f} at most (at {worst['position']}), {mean:+.2e} on average"
+    if "decisions_wrong" in found:
+        for name, count in found["decisions_wrong"].items():
+            yield f"  {plural(count, DECISION_NOUNS[name])} of {found['decisions'][name]:,} decided wrongly"
+        left = found["wrong_decisions_left_out"]
+        listed = len(found["wrong_decisions"])
+        if listed:
+            yield f"  the JSON report lists {listed} of them" + (f", and leaves out {left:,}" if left else "")
+    if "greatest_error_of_the_mean" in found:
+        worst = found["worst"][0]
+        yield (
+            f"  mean rolls off by {found['greatest_error_of_the_mean']:.7f} at most (at {worst['position']}), "
+            f"{found['mean_error_of_the_mean']:+.2e} on average; {found['too_low']:,} too low, "
+            f"{found['too_high']:,} too high"
+        )
+    if "rational" in found:
+        gap = found["rational"]["float64_truth_differs_by"]
+        yield f"  the float64 truth is off by {gap:.1e} at most from rational arithmetic, where that was done"
 
 
 # -- equities ------------------------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ import pytest
 
 from benchmarks.bounds import rounding_errors
 from bgfmt import solver
+from bgfmt.extras.accuracy import error_bound
+from bgfmt.extras.accuracy import truth as measured
 from bgfmt.tables import bounds
-from bgfmt.verifier import error_bound
-from bgfmt.verifier import truth as measured
 from bgfmt.verifier.recurrence.plays import pip_order, plays
 
 MARGIN = 1.05

@@ -14,9 +14,9 @@ import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run
 from bgfmt.errors import CapabilityError
+from bgfmt.extras.accuracy import error_bound, truth
+from bgfmt.extras.accuracy.enclosure import BINS, FINE, ONE, OPEN_ABOVE, OPEN_BELOW, STEP
 from bgfmt.tables import TwoSided
-from bgfmt.verifier import error_bound, truth
-from bgfmt.verifier.recurrence.enclosure import BINS, FINE, ONE, OPEN_ABOVE, OPEN_BELOW, STEP
 
 SIZES = [(1, 15), (2, 8), (3, 5), (4, 4), (6, 2), (6, 3), (6, 4), (9, 2), (12, 2)]
 CLOSE = 1e-12  # float64 leaves the exact equities wrong by far less
@@ -92,7 +92,7 @@ def test_bounds_hold_for_any_integers_and_are_the_same_on_two_threads() -> None:
 
 
 def test_bytes_stand_for_bounds_outside_or_for_the_ends() -> None:
-    from bgfmt.verifier.recurrence import enclosure
+    from bgfmt.extras.accuracy import enclosure
 
     for value in (-ONE, 0, 5 * FINE, ONE):
         for off in (
@@ -122,7 +122,7 @@ def test_tables_without_bounds_say_why() -> None:
     exact = solver.two_sided(2, 2, recipe="exact")
     cubeless = solver.two_sided(2, 2, cubeful=False)
     for table in (exact, cubeless, solver.one_sided(2), solver.two_sided(2, 2).cubeless()):
-        note = error_bound.describe_bounds(table, 1)["note"]
+        note = error_bound.measure(table, 1)["note"]
         assert note
         with pytest.raises(CapabilityError, match="bound of error"):
             error_bound.bound_errors(table)  # type: ignore[arg-type]

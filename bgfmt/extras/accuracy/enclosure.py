@@ -76,9 +76,9 @@ class Found(NamedTuple):
 
 
 #: forms of tuples that kernels take, see `bgfmt.jit.njit`
-GAME = "bgfmt.verifier.recurrence.enclosure:SizeRules(i8.1C, i4.1C, i8.1C, i4.1C)"
-BOUNDS = "bgfmt.verifier.recurrence.enclosure:Bounds(i1.2C, i8.1C, i8, i1.2C)"
-FOUND = "bgfmt.verifier.recurrence.enclosure:Found(i8.1C, i8.2C, i8.2C)"
+GAME = "bgfmt.extras.accuracy.enclosure:SizeRules(i8.1C, i4.1C, i8.1C, i4.1C)"
+BOUNDS = "bgfmt.extras.accuracy.enclosure:Bounds(i1.2C, i8.1C, i8, i1.2C)"
+FOUND = "bgfmt.extras.accuracy.enclosure:Found(i8.1C, i8.2C, i8.2C)"
 
 
 @njit()

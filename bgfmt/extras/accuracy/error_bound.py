@@ -1,13 +1,13 @@
 """A proved bound of how far each stored equity of a two-sided table is from the exact one.
 
 Every exact equity is enclosed between two integers, from the bounds of smaller entries, in the order of the
-recurrence; see `bgfmt.verifier.recurrence.enclosure`. The bound of a stored equity's error is its distance from the
+recurrence; see `bgfmt.extras.accuracy.enclosure`. The bound of a stored equity's error is its distance from the
 farther of the two. It holds whatever program made the table, and whether or not its entries follow from each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, cast
@@ -15,11 +15,13 @@ from typing import Any, cast
 import numpy as np
 
 from bgfmt.errors import CapabilityError
+from bgfmt.extras.accuracy import enclosure
+from bgfmt.extras.accuracy.enclosure import BINS, DECISIONS, FINE, ONE, WIDTH, Bounds, Found, SizeRules
+from bgfmt.extras.accuracy.truth import DECISION_NOUNS
 from bgfmt.tables import EQUITY_COLUMNS, Table, TwoSided
-from bgfmt.verifier.recurrence import enclosure
 from bgfmt.verifier.recurrence.contact import PLAIN_POINTS
-from bgfmt.verifier.recurrence.enclosure import BINS, DECISIONS, FINE, ONE, WIDTH, Bounds, Found, SizeRules
 from bgfmt.verifier.recurrence.plays import Array, Progress, pip_order, plays
+from bgfmt.verifier.words import plural
 
 REACH = 24  # the most pips a roll can spend
 DECISION_NAMES = ("initial_doubles", "redoubles", "takes")
@@ -85,11 +87,38 @@ def estimate_seconds(table: Table) -> float:
     return 0.0 if reason_against(table) else table.entries * SECONDS_PER_PAIR
 
 
-def describe_bounds(table: Table, threads: int, progress: Progress | None = None) -> dict[str, Any]:
+def measure(table: Table, threads: int, progress: Progress | None = None) -> dict[str, Any]:
     """Return the bounds of a table as plain values, or a note that says why it has none."""
     if reason_against(table):
         return {"note": reason_against(table)}
     return bound_errors(cast(TwoSided, table), threads=threads, progress=progress).as_dict()
+
+
+def describe(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines that say how far the stored equities can be from the exact ones.
+
+    found : result of `measure`.
+    """
+    yield "proved bounds of error:"
+    if "note" in found:
+        yield f"  {found['note']}"
+        return
+    for column, size in found["greatest"].items():
+        counts = found["histogram"][column]
+        yield f"  {column:<9} within {size:.7f} of the exact equity; half of them within {_median(counts, found):.7f}"
+    for name, count in found["decisions_open"].items():
+        wrong = found["decisions_wrong"][name]
+        yield f"  {plural(count, DECISION_NOUNS[name])} of {found['pairs']:,} left open, {wrong:,} decided wrongly"
+
+
+def _median(counts: Sequence[int], found: Mapping[str, Any]) -> float:
+    """Return the edge of the histogram below which half of the bounds lie."""
+    reached = 0
+    for k, count in enumerate(counts):
+        reached += count
+        if 2 * reached >= found["pairs"]:
+            return float(k * found["histogram_step"])
+    return 0.0
 
 
 def bound_errors(

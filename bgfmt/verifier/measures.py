@@ -1,0 +1,40 @@
+"""Measures of how far stored numbers are from the exact ones, from the entry points `bgfmt.measures`.
+
+A measure is named by the option of `verify` that asks for it, `exact` or `bound`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from bgfmt.errors import CapabilityError
+from bgfmt.tables import Table
+from bgfmt.tables.registry import Registry
+from bgfmt.verifier.spread import Progress
+
+__all__ = ["MEASURES", "Measure", "measure_of"]
+
+
+class Measure(Protocol):
+    """The interface of a measure: a module with these functions."""
+
+    def estimate_seconds(self, table: Table) -> float:
+        """Return about how long it takes on one core, 0 if that is not known."""
+
+    def measure(self, table: Table, threads: int, progress: Progress | None = None) -> dict[str, Any]:
+        """Return what was measured as plain values, a note for kinds of table that are not measured."""
+
+    def describe(self, found: Mapping[str, Any]) -> Iterator[str]:
+        """Yield the lines of text about a result of `measure`."""
+
+
+MEASURES: Registry[Measure] = Registry("bgfmt.measures")
+
+
+def measure_of(name: str) -> Measure:
+    """Return the measure of this name; CapabilityError if none is installed."""
+    measure = MEASURES.get(name)
+    if measure is None:
+        raise CapabilityError(f"nothing is installed that measures errors by --{name}")
+    return measure
