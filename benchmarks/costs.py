@@ -56,7 +56,6 @@ class Machines:
 #: as the table of docs/cluster.md has them; the GPU's maxima are assumed, not measured
 KNOWN = (
     Machines("2 cores", 2, 32 * GB, 2 * GB),
-    Machines("16 cores", 16, 128 * GB, 4 * GB),
     Machines("64 cores", 64, 512 * GB, 8 * GB),
     Machines("cluster of 64", 8, 64 * GB, 64 * GB, 64),
     Machines("one GPU", 4, 128 * GB, 4 * GB, 1, 4e11),
@@ -205,7 +204,6 @@ def point_lines() -> list[str]:
 def rows(met: Met) -> Iterator[tuple[str, list[Cost | None]]]:
     """The table: what, and its cost on each of `KNOWN`."""
     makers: list[tuple[str, Callable[[Machines], Cost | None]]] = [
-        ("two-sided 7x12", lambda m: two_sided(7, 12, m)),
         ("two-sided 7x15", lambda m: two_sided(7, 15, m)),
         ("two-sided 8x15", lambda m: two_sided(8, 15, m)),
         (MATCH, lambda m: match_score(m, met)),
@@ -217,13 +215,13 @@ def rows(met: Met) -> Iterator[tuple[str, list[Cost | None]]]:
 
 def lines(met: Met) -> list[str]:
     """The table in Markdown, without machines that cannot make a table."""
-    head = ("table", "on", "workers", "hours", "memory (of a worker)", "disk", "moved")
+    head = ("table", "on", "workers", "hours", "GB of memory (a worker)", "of disk", "moved")
     out = [_row(head), _row(["---"] * len(head))]
     for what, costs in rows(met):
         for where, cost in zip(KNOWN, costs, strict=True):
             if cost is None:
                 continue
-            sizes = (f"{_two(size / GB)} GB" for size in (cost.memory, cost.disk, cost.moved))
+            sizes = (_two(size / GB) for size in (cost.memory, cost.disk, cost.moved))
             out.append(_row([what, where.name, str(cost.workers), _two(cost.hours), *sizes]))
     return out
 
