@@ -247,15 +247,6 @@ def negate_all(n: int, values: Array, turned: Array) -> None:
             negate_record(values[us * n + them], turned[them * n + us])
 
 
-@njit(f"i8.1C, f4.2C, {CHECK_STATE}", f"i8.1C, f8.2C, {CHECK_STATE64}")
-def store_records(which: Array, numbers: Array, state: CheckState) -> None:
-    """Store new numbers of the records `which`, and their values to the side that moved into them."""
-    n = len(state.lists.blocked)
-    for i in range(len(which)):
-        state.values[which[i]] = numbers[i]
-        negate_record(numbers[i], state.turned[which[i] % n * n + which[i] // n])
-
-
 @njit()
 def add_roll(total: Array, best: Array, double: bool) -> None:
     """Add one roll's numbers to the sum, twice for a roll of two different dice."""

@@ -17,7 +17,7 @@ from bgfmt.errors import SolverError
 from bgfmt.extras.hypergammon import recurrence
 from bgfmt.extras.hypergammon.kernels_recurrence import OVER
 from bgfmt.extras.hypergammon.solver import MAX_SWEEPS, hypergammon
-from bgfmt.extras.hypergammon.states import Course, RaceMatch, Search, match_races, too_many_wrong
+from bgfmt.extras.hypergammon.states import State, nearest_state
 from bgfmt.tables import ExactHypergammon, Hypergammon, Table, same_numbers
 from bgfmt.tables.hypergammon import HyperSides
 from bgfmt.verifier.findings import MAX_FINDINGS, Cause, Finding, LikelyCause, Outcome
@@ -36,12 +36,9 @@ EXPECTED_SWEEPS = 80  # of the solver, to report progress
 GLANCE_RECORDS = 20_000  # entries checked to describe how a table differs
 DAMAGE_ONE_IN = 20  # at most one wrong record in this number, or this number of them, are damage
 SMALL_EQUITY = 0.05  # nearly all records of another build or threshold differ by less than this equity
-MAX_SETTLED_RECORDS = 5000  # with more wrong records, inherited errors are not told apart
-
+MAX_WRONG_RECORDS = 5000  # so many wrong records of one step are kept
 ROUNDING = 1e-14  # what one step in float64 adds
-DAMAGE_ONE_IN_EXACT = 50  # with more wrong records it is another table, not damage
-MAX_RERUN_CHEQUERS = 2  # with more chequers the iteration is not run again
-MAX_FAST_CHEQUERS = 1  # with so few chequers running it again takes no time
+MAX_RERUN_CHEQUERS = 2  # with more chequers the iteration in float64 is not run again
 
 
 @dataclass
@@ -84,23 +81,17 @@ class Check:
         which = self.work.sample_numbers(len(self.stored))
         return self._rerun() if which is None else self.one_step(which)
 
-    def search_state(self) -> tuple[RaceMatch, Search, Course | None]:
-        """Find the state that the table is: return (result of races, the search, the course if one was found)."""
-        told = match_races(self.iteration, self.stored)
-        search = Search(self.iteration, self.stored, self.work.progress)
-        ends = map(search.run, () if told.hopeless else told.courses)
-        return told, search, next((end for end in ends if end is not None), None)
+    def find_state(self) -> State:
+        """Return the state of the iteration that the table is, or is nearest to."""
+        return nearest_state(self.iteration, self.stored, self.work.progress)
 
     def _rerun(self) -> Outcome:
-        (told, search, state) = self.search_state()
+        state = self.find_state()
         entries = len(self.stored)
-        if told.hopeless and self.work.tolerance is None:
-            off = recurrence.greatest_differences(
-                self.stored[told.where], self.iteration.encode_records(told.right)
-            )
-            small = not told.fixed and bool(np.quantile(off, 0.99) < SMALL_EQUITY)
-            return self._outcome(told.known, told.where, told.right, off, small, own=None, spread=True)
-        if state is not None:
+        if state.compared < entries:
+            if self.work.tolerance is None:
+                return self._outcome(state, throughout=True)
+        elif not len(state.differ):
             facts: dict[str, Any] = {"sweeps": state.sweeps}
             if state.before:
                 facts["restarts"] = state.before
@@ -109,26 +100,22 @@ class Check:
                 facts["change"] = change
             recipe = f"{self.recipe}-division" if state.divide else self.recipe
             return Outcome(entries, entries, recipe, facts=facts)
-        where = search.differ
-        right = search.right
-        if where is not None and search.is_damaged_copy():
-            small = search.may_follow_restart() and len(where) > DAMAGE_ONE_IN
-            return self._outcome(
-                entries, where, right, self._differences(where, right), small, own=len(where)
-            )
-        return self._describe_distance()
+        elif state.is_near:
+            many = len(state.differ) > DAMAGE_ONE_IN
+            if not many or self.one_step(state.differ).failing:
+                return self._outcome(state)
+        return self._describe_distance(state)
 
-    def _describe_distance(self) -> Outcome:
-        """Return the outcome of one step for a table that matches no state.
-
-        Of all records if there is a tolerance.
-        """
+    def _describe_distance(self, state: State) -> Outcome:
+        """Return the outcome of one step for a table that is no state, of all records if there is a tolerance."""
         glanced = np.arange(0, len(self.stored), max(1, len(self.stored) // GLANCE_RECORDS))
         step = self.one_step(None if self.work.tolerance is not None else glanced)
         if step.failing:
             return step
-        likely = LikelyCause(Cause.THRESHOLD)
-        return replace(step, recipe="", failing=step.checked, systematic=True, likely=likely, facts={})
+        return replace(
+            step, recipe="", failing=len(state.differ), largest=max(step.largest, state.distance), systematic=True,
+            likely=LikelyCause(Cause.THRESHOLD), facts={},
+        )  # fmt: skip
 
     def one_step(self, which: Array | None) -> Outcome:
         """Check one step of the iteration from the table's own entries, for those of `which` or all."""
@@ -147,7 +134,7 @@ class Check:
             largest = max(largest, float(off[wrong | (not self.exact)].max(initial=0)))
             sizes.append(off[~idle])
             failing += int(wrong.sum())
-            if failing <= MAX_SETTLED_RECORDS or not bad:
+            if failing <= MAX_WRONG_RECORDS or not bad:
                 bad.append(some[wrong])
                 rights.append(right[wrong])
         entries = len(self.stored)
@@ -177,25 +164,22 @@ class Check:
         unlike: Array = idle & (self.iteration.encode_records(right) != here).any(axis=1)
         return unlike if self.exact else unlike | (here[:, 27] != 0)
 
-    def _differences(self, where: Array, right: Array) -> Array:
-        off = recurrence.greatest_differences(self.stored[where], self.iteration.encode_records(right))
+    def _outcome(self, state: State, *, throughout: bool = False) -> Outcome:
+        """Return the outcome for a table that differs from a state in few records, or in many of those compared.
+
+        throughout : many differ; small differences are then those of another threshold or build.
+        """
+        where = state.differ
+        off = recurrence.greatest_differences(self.stored[where], self.iteration.encode_records(state.right))
         if not self.exact:
             off[self.stored[where, 27] != 0] = np.inf
-        return off
-
-    def _outcome(
-        self, checked: int, where: Array, right: Array, off: Array, small: bool, *, own: int | None,
-        spread: bool = False,
-    ) -> Outcome:  # fmt: skip
-        """Return the outcome if the records `where` ought to be `right`.
-
-        off : differences. small : they are those of another build or threshold. own : number of entries that are
-        wrong themselves. spread : report quantiles of the differences.
-        """
+        small = throughout and bool(np.quantile(off, 0.99) < SMALL_EQUITY)
+        small = small and not (self.iteration.kinds[where] <= OVER).any()
         return Outcome(
-            len(self.stored), checked, failing=len(where), wrong=None if small else own, largest=float(off.max()),
-            unit="of an equity", systematic=small, differences=_quantiles(off) if spread else {},
-            likely=LikelyCause(Cause.THRESHOLD) if small else None, findings=self._findings(where, right),
+            len(self.stored), state.compared, failing=len(where), wrong=None if throughout else len(where),
+            largest=float(off.max()), unit="of an equity", systematic=small,
+            differences=_quantiles(off) if throughout else {},
+            likely=LikelyCause(Cause.THRESHOLD) if small else None, findings=self._findings(where, state.right),
         )  # fmt: skip
 
     def _findings(self, where: Array, right: Array) -> tuple[Finding, ...]:
@@ -211,7 +195,7 @@ class Check:
 
 
 class ExactCheck(Check):
-    """The check of a float64 table: one step first, and with one or two chequers the whole iteration."""
+    """The check of a float64 table; with three chequers only one step, first of a sample."""
 
     exact = True
     recipe = "exact"
@@ -224,49 +208,13 @@ class ExactCheck(Check):
 
     def _rerun(self) -> Outcome:
         entries = len(self.stored)
-        chequers = self.table.chequers
-        if chequers > MAX_RERUN_CHEQUERS and self.work.tolerance is None:
-            first = self.one_step(np.arange(0, entries, max(1, entries // GLANCE_RECORDS)))
-            if too_many_wrong(first.failing, first.checked):
-                return first
-        if chequers > MAX_FAST_CHEQUERS:
-            step = self.one_step(None)
-            if chequers > MAX_RERUN_CHEQUERS or 0 < step.failing <= max(
-                DAMAGE_ONE_IN, entries // DAMAGE_ONE_IN_EXACT
-            ):
-                return step
-        return super()._rerun()
-
-    def _describe_distance(self) -> Outcome:
-        where = self.iteration.differ(self.stored)
-        right = self.iteration.values[where]
-        step = self.one_step(None)
-        if step.failing:
-            return step
-        return self._outcome(len(self.stored), where, right, self._differences(where, right), False, own=None)
-
-    def _judge_step(self, outcome: Outcome, where: Array, right: Array, sizes: Array) -> Outcome:
-        if outcome.failing > MAX_SETTLED_RECORDS or outcome.checked < outcome.entries:
-            return self._judge(outcome, where, right, None)
-        stored = self.stored.view(np.float64)
-        right, mine = recurrence.settle_records(self.iteration, stored, where, self.limit)
-        return self._judge(outcome, where[mine], right[mine], int(mine.sum()))
-
-    def _outcome(
-        self, checked: int, where: Array, right: Array, off: Array, small: bool, *, own: int | None,
-        spread: bool = False,
-    ) -> Outcome:  # fmt: skip
-        outcome = Outcome(
-            len(self.stored), checked, failing=len(where), largest=float(off.max()), unit="of an equity"
-        )
-        return self._judge(outcome, where, right, own)
-
-    def _judge(self, outcome: Outcome, where: Array, right: Array, own: int | None) -> Outcome:
-        few = outcome.failing <= max(DAMAGE_ONE_IN, outcome.checked // DAMAGE_ONE_IN_EXACT)
-        if outcome.largest <= 100 * self.threshold and not few:
-            return replace(outcome, systematic=True, likely=LikelyCause(Cause.THRESHOLD))
-        inherited = 0 if own is None else outcome.failing - own
-        return replace(outcome, wrong=own, inherited=inherited, findings=self._findings(where, right))
+        if self.table.chequers <= MAX_RERUN_CHEQUERS:
+            return super()._rerun()
+        if self.work.tolerance is None:
+            glanced = self.one_step(np.arange(0, entries, max(1, entries // GLANCE_RECORDS)))
+            if glanced.failing > max(DAMAGE_ONE_IN, glanced.checked // DAMAGE_ONE_IN):
+                return glanced
+        return self.one_step(None)
 
 
 def _quantiles(off: Array) -> dict[str, float]:
@@ -304,14 +252,12 @@ class HypergammonProof(HyperProof[Hypergammon]):
 
     def recompute(self, table: Hypergammon, threads: int) -> tuple[Table, int]:
         """Return the nearest state of the iteration, and the number of records that differ from it."""
-        _, search, state = Check(table, Request(threads)).search_state()
-        if state is not None:
-            return table, 0
-        if search.differ is None:
+        state = Check(table, Request(threads)).find_state()
+        if not state.is_near or state.compared < table.positions**2:
             return table, table.positions**2
         records = np.array(table.records)
-        records.reshape(-1, 28)[search.differ] = recurrence.encode(search.right)
-        return replace(table, records=records), len(search.differ)
+        records.reshape(-1, 28)[state.differ] = recurrence.encode(state.right)
+        return replace(table, records=records), len(state.differ)
 
 
 class ExactHypergammonProof(HyperProof[ExactHypergammon]):

@@ -22,8 +22,6 @@ WHOLE = 16777215
 DECODE = np.float32(1 / WHOLE)
 RECORDS_PER_TASK = 4096  # records of one task
 ROWS_PER_TASK = 64  # rows of one task
-MAX_SETTLING_STEPS = 200  # records have always settled by then
-MIN_ERROR_RATIO = 20  # records wrong themselves differ by more than so many times the limit
 RECORDS_PER_BLOCK = 1 << 17  # records compared at once
 NO_BLOT = 31  # stands for a landing that no play reaches
 
@@ -193,7 +191,12 @@ class CheckedIteration:
         """
         for first in range(0, len(stored), RECORDS_PER_BLOCK):
             some = slice(first, first + RECORDS_PER_BLOCK)
-            self.values[some] = stored[some].view(np.float64) if self.exact else decode(stored[some])
+            self.values[some] = self.decode_values(stored[some])
+        self._go_on(self.state.divide)
+
+    def load_values(self, values: Array) -> None:
+        """Continue from the values (n * n, 10) of an earlier state."""
+        self.values[:] = values
         self._go_on(self.state.divide)
 
     def _go_on(self, divide: bool) -> None:
@@ -212,18 +215,25 @@ class CheckedIteration:
             changes = list(pool.map(sweep_above_diagonal, range(0, n, ROWS_PER_TASK)))
         return max(*changes, float(kernels.sweep_rows(0, n, False, state)))
 
-    def differ(self, stored: Array) -> Array:
-        """Return the numbers of the records in which a file differs; stored : in the form of `encode_records`."""
+    def differ(self, stored: Array, which: Array | None = None) -> Array:
+        """Return the numbers of the records, of `which` or all, in which a file differs from the current state.
+
+        stored : all records of the file, in the form of `encode_records`.
+        """
+        numbers = np.arange(len(stored)) if which is None else which
         parts = []
-        for first in range(0, len(stored), RECORDS_PER_BLOCK):
-            some = slice(first, first + RECORDS_PER_BLOCK)
-            wrong = (self.encode_records(self.values[some]) != stored[some]).any(axis=1)
-            parts.append(first + np.flatnonzero(wrong))
+        for first in range(0, len(numbers), RECORDS_PER_BLOCK):
+            some = numbers[first : first + RECORDS_PER_BLOCK]
+            parts.append(some[(self.encode_records(self.values[some]) != stored[some]).any(axis=1)])
         return np.concatenate(parts)
 
     def encode_records(self, values: Array) -> Array:
         """Convert values (m, 10) to the file's form: (m, 28) uint8, or the bits of float64, (m, 10) int64."""
         return values.view(np.int64) if self.exact else encode(values)
+
+    def decode_values(self, stored: Array) -> Array:
+        """Convert records of a file to values (m, 10); the inverse of `encode_records` within rounding."""
+        return stored.view(np.float64) if self.exact else decode(stored)
 
     def decode_numbers(self, records: Array) -> Array:
         """Return the numbers of records as a file stores them: nine of 24 bits, or ten float64."""
@@ -253,38 +263,3 @@ def check_steps(
             if progress is not None:
                 progress(min(len(looked), (k + 1) * RECORDS_PER_TASK), len(looked))
             yield step
-
-
-def settle_records(
-    iteration: CheckedIteration, stored: Array, which: Array, limit: float
-) -> tuple[Array, Array]:
-    """Compute the right values of the records `which` of a table of recipe exact, if all others are right.
-
-    Returns (their values, True for those that differ from the stored). The records are iterated among themselves
-    until none changes by more than `limit`.
-
-    stored : (n * n, 10) float64.
-    """
-    iteration.restart(np.nan_to_num(stored, posinf=0, neginf=0))
-    right = np.zeros((len(which), 10))
-    off = np.zeros(len(which))
-
-    def step(some: Array) -> None:
-        kernels.compute_residuals(some, iteration.state, 2 * limit, right, off)
-
-    for _ in range(MAX_SETTLING_STEPS):
-        step(which)
-        change = np.abs(iteration.values[which] - right).max()
-        kernels.store_records(which, right, iteration.state)
-        if change <= limit / MIN_ERROR_RATIO:
-            break
-    made = right.copy()
-    gap = np.zeros(len(which))
-    for k, x in enumerate(which):
-        one = which[k : k + 1]
-        kernels.store_records(one, stored[one], iteration.state)
-        step(one)
-        bits = right[0].view(np.int64) != stored[x].view(np.int64)
-        gap[k] = np.inf if iteration.kinds[x] <= OVER and bits.any() else off[0]
-        kernels.store_records(one, made[k : k + 1], iteration.state)
-    return made, gap > min(MIN_ERROR_RATIO * limit, gap.max(initial=0) / 2)
