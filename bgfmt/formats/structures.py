@@ -41,9 +41,11 @@ __all__ = [
     "byte_table",
     "constant",
     "core_of",
+    "count_text",
     "dtype_of",
     "fields",
     "offset_of",
+    "offset_texts",
     "read_struct",
     "regions_of",
     "size_of",
@@ -211,9 +213,9 @@ def type_name(part: Construct) -> str:
     if isinstance(core, Struct) and len(core.subcons) <= MAX_LISTED_FIELDS:
         return f"({', '.join(map(type_name, core.subcons))})"
     if isinstance(core, Array):
-        return f"{_count_text(core.count)} × {type_name(core.subcon)}"
+        return f"{count_text(core.count)} × {type_name(core.subcon)}"
     if isinstance(core, Bytes) and callable(core.length):
-        return f"{_count_text(core.length)} bytes"
+        return f"{count_text(core.length)} bytes"
     size = core.sizeof()
     if isinstance(core, FormatField):
         order, letter = core.fmtstr
@@ -227,14 +229,22 @@ def type_name(part: Construct) -> str:
 def byte_table(struct: Struct) -> str:
     """Return the fields of a structure as a Markdown table of offset, type, name and content."""
     rows = ["| offset | type | field | content |", "| --- | --- | --- | --- |"]
-    offset: Counter[str] | None = Counter()
-    for part in struct.subcons:
+    for part, offset in zip(struct.subcons, offset_texts(struct), strict=False):
         content = "; ".join(filter(None, (_constant_text(part), part.docs)))
         name = f"`{part.name}`" if part.name else ""
-        rows.append(f"| {_sum_text(offset)} | {type_name(part)} | {name} | {content} |")
-        size = _size_terms(part)
-        offset = None if offset is None or size is None else offset + size
+        rows.append(f"| {offset} | {type_name(part)} | {name} | {content} |")
     return "\n".join(rows)
+
+
+def offset_texts(struct: Struct) -> list[str]:
+    """Return the offset of each field, and the size of the structure, as text, such as `28 + 64 * positions`."""
+    terms: Counter[str] | None = Counter()
+    texts = ["0"]
+    for part in struct.subcons:
+        size = _size_terms(part)
+        terms = None if terms is None or size is None else terms + size
+        texts.append(_sum_text(terms))
+    return texts
 
 
 def _constant_text(part: Construct) -> str:
@@ -247,7 +257,7 @@ def _constant_text(part: Construct) -> str:
     return f"`{repr(value)[2:-1]}`" if any(value) else "zero"
 
 
-def _count_text(count: Any) -> str:
+def count_text(count: Any) -> str:
     """Return a number of items or bytes as text: a number, or an expression without `this`."""
     return re.sub(r"this\['(\w+)'\]", r"\1", repr(count))
 
@@ -259,25 +269,24 @@ def _size_terms(part: Construct) -> Counter[str] | None:
     except SizeofError:
         pass
     if isinstance(part, Bytes):
-        return Counter({_count_text(part.length): 1})
+        return Counter({count_text(part.length): 1})
     if isinstance(part, Aligned) or not isinstance(part, Subconstruct):
         return None
     terms = _size_terms(part.subcon)
     if terms is None or not isinstance(part, Array):
         return terms
-    count = _count_text(part.count)
-    return Counter({"·".join(filter(None, (count, text))): size for text, size in terms.items()})
+    count = count_text(part.count)
+    return Counter({" * ".join(filter(None, (count, text))): size for text, size in terms.items()})
 
 
 def _sum_text(terms: Counter[str] | None) -> str:
-    """Return a sum as text, such as `28 + 64·positions`."""
+    """Return a sum as text, such as `28 + 64 * positions`; "..." if it is unknown."""
     if terms is None:
         return "..."
-    texts = [_product_text(text, size) for text, size in sorted(terms.items()) if size]
-    return " + ".join(texts) or "0"
+    return " + ".join(_product_text(text, size) for text, size in sorted(terms.items()) if size) or "0"
 
 
 def _product_text(text: str, size: int) -> str:
     if not text:
         return str(size)
-    return text if size == 1 else f"{size}·{text}"
+    return text if size == 1 else f"{size} * {text}"

@@ -82,8 +82,8 @@ def test_the_table_of_bytes() -> None:
     assert byte_table(FILE).splitlines()[2:] == [
         "| 0 | (2 bytes, u16 (big-endian), 2 × (u32, u8)) | `head` |  |",
         "| 14 | n × 3 × f32 | `rows` | the numbers |",
-        "| 14 + 12·n | name bytes | `name` |  |",
-        "| 14 + 12·n + name | (n + 1) × u24 | `sums` |  |",
+        "| 14 + 12 * n | name bytes | `name` |  |",
+        "| 14 + 12 * n + name | (n + 1) × u24 | `sums` |  |",
         "| ... | u16 (big-endian) | `end` |  |",
     ]
     wider = Struct("a" / Digits(3), "b" / Digits(1) * "how many")

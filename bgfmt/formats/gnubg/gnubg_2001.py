@@ -1,25 +1,21 @@
 """GNU Backgammon's `gnubg.bd` as it was until November 2002: two tables in one file, and no header.
 
-offset   size     meaning                                                           source
-0        3472896  54264 records of 32 uint16, little-endian: probability, in         published MD5, see
-                  65535ths, to bear off in exactly k rolls; 6 points, 15 chequers   docs/formats/gnubg-2001.md
-3472896  1707552  924 x 924 uint16, us*924 + them: win probability of the side on
-                  roll, in 65535ths; 6 points, 6 chequers
-
 A value v is the win probability p = v / 65535 and the cubeless equity 2p - 1 = v / 32767.5 - 1, so the second part
 is a cubeless two-sided table without conversion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
+from construct import Array, Int16ul, Struct
 from numpy.typing import NDArray
 
 from bgfmt.errors import FormatError, TruncatedError
 from bgfmt.formats.base import ROLLS, Format, Head, Layout, Options, Outlet, Reading, Region
+from bgfmt.formats.structures import fields
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import OneSided, Table, TwoSided
@@ -27,9 +23,19 @@ from bgfmt.tables import OneSided, Table, TwoSided
 POINTS = 6
 SIDES = board.count(POINTS, 15)
 PAIRED = board.count(POINTS, 6)
-FIRST = 64 * SIDES
-SECOND = 2 * PAIRED * PAIRED
+FILE = Struct(
+    "rolls"
+    / Array(SIDES, Array(ROLLS, Int16ul))
+    * f"probability, in 65535ths, to bear off in exactly 0 to 31 rolls; {POINTS} points, 15 chequers",
+    "pairs"
+    / Array(PAIRED, Array(PAIRED, Array(1, Int16ul)))
+    * f"win probability of the side on roll, in 65535ths, record us * {PAIRED} + them; {POINTS} points, 6 chequers",
+)
+ROLLS_PART, PAIRS_PART = fields(FILE).values()
+FIRST = ROLLS_PART.size
+SECOND = PAIRS_PART.size
 SIZE = FIRST + SECOND
+NUMBER = ROLLS_PART.dtype
 ALL_OFF = b"\xff\xff" + bytes(62)
 WON = b"\xff" * 512
 #: by kind of part: chequers, numbers of an entry, size in bytes, and its numbers in words
@@ -42,6 +48,7 @@ class Gnubg2001(Format[Part]):
     title = "GNU Backgammon, until November 2002"
     suffixes = (".bd",)
     carries = (OneSided, TwoSided)
+    structures: ClassVar[Mapping[str, Struct]] = {"file": FILE}
     historic = True
     notes = ("read by GNU Backgammon until November 2002, as gnubg.bd; it has no header",)
 
@@ -56,9 +63,9 @@ class Gnubg2001(Format[Part]):
         if offset not in (0, FIRST) or source.size > SIZE:
             raise FormatError(f"{source.name}: a gnubg-2001 file has {SIZE:,} bytes, not {source.size:,}")
         if offset == 0:
-            rows = source.array("<u2", (SIDES, ROLLS), 0)
+            rows = ROLLS_PART.read(source, 0)
             return Reading.of(OneSided, source, 0, FIRST, POINTS, 15, bearoff=rows, recipe=self.name)
-        pairs = source.array("<u2", (PAIRED, PAIRED, 1), FIRST)
+        pairs = PAIRS_PART.read(source, 0)
         return Reading.of(TwoSided, source, FIRST, SECOND, POINTS, 6, equities=pairs, recipe=self.name)
 
     def host_facts(self, reading: Reading[Part]) -> dict[str, Any]:
@@ -85,12 +92,12 @@ class Gnubg2001(Format[Part]):
     def emit(self, table: Part, sink: Outlet, options: Options) -> None:
         for _, block in table.blocks():
             for rows in block.values():
-                sink.write(rows.astype("<u2", copy=False))
+                sink.write(rows.astype(NUMBER, copy=False))
 
     def layout(self, table: Part, **options: Any) -> Layout:
         _, width, size, _ = PARTS[table.kind]
         numbers = Region("numbers", 0, size, numbers=True)
-        return Layout(b"", (numbers,), lambda entry, column, item: 2 * (width * entry + item))
+        return Layout(b"", (numbers,), lambda entry, column, item: NUMBER.itemsize * (width * entry + item))
 
     def arrays_in(self, room: NDArray[np.uint8], table: Part, options: Options) -> dict[str, NDArray[Any]]:
-        return {name: room.view("<u2").reshape(rows.shape) for name, rows in table.arrays().items()}
+        return {name: room.view(NUMBER).reshape(rows.shape) for name, rows in table.arrays().items()}

@@ -87,7 +87,7 @@ OUTCOMES = Struct(
     "centered" / Int24ul,
     "centered_jacoby" / Int24ul * "the same with the Jacoby rule",
     "opponents" / Int24ul * "the opponent owns the cube",
-    "zero" / Const(b"\0"),
+    "zero" / Const(0, Int8ul),
 )
 #: the numbers behind the header, if they are not compressed
 NUMBERS = {
