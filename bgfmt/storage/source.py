@@ -21,25 +21,21 @@ import stat
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from math import prod
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self, cast
+from typing import Any, BinaryIO, Protocol, Self, cast
 from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt import errors
-from bgfmt.errors import CapabilityError, ClosedError, HeaderError, TruncatedError
+from bgfmt.errors import CapabilityError, ClosedError, TruncatedError
 from bgfmt.storage import system
 from bgfmt.storage.system import PathLike
 from bgfmt.tables.registry import Registry
 from bgfmt.tables.rows import LazyRows
-
-if TYPE_CHECKING:
-    from construct import Construct, Container
 
 __all__ = [
     "COPY_STEP",
@@ -177,27 +173,6 @@ class Source(Protocol):
         """Raise a TruncatedError unless there are at least `size` bytes; `what` names them in the message."""
         if size > self.size:
             raise TruncatedError(self.name, size, self.size, what)
-
-    def header(self, layout: Construct, size: int, offset: int = 0) -> Container[Any]:
-        """Parse `size` header bytes at `offset` by a construct layout.
-
-        HeaderError names the field that is invalid.
-        """
-        from construct import (
-            ConstructError,
-        )  # imported here, because the most common formats have no such layout
-
-        data = self.bytes(offset, size, "header")
-        try:
-            return layout.parse(data)
-        except (ConstructError, ValueError) as error:
-            field = str(getattr(error, "path", "") or "header").split("->")[-1].strip()
-            reason = str(error).splitlines()[-1] if str(error) else "a valid header"
-            said = re.fullmatch(r"parsing expected (.*) but parsed (.*)", reason)
-            expected, found = said.groups() if said else (reason, data[:24])
-            before = takewhile(lambda part: part.name != field, getattr(layout, "subcons", ()))
-            place = sum(part.sizeof() for part in before) if field != "header" else 0
-            raise HeaderError(self.name, field, offset + place, expected, found) from None
 
     def __enter__(self) -> Self:
         return self

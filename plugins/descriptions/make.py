@@ -1,11 +1,15 @@
-"""Write `bearoff.magic` for file(1) and `bearoff.xml` for shared-mime-info: `python make.py [FOLDER]`.
+"""Write files for file(1), shared-mime-info and parts of those for Kaitai Struct: `python make.py [FOLDER]`.
 
 What a file must begin with is asked of the registry: beginning with an example, each byte is given every value, and
-those are kept with which the format still recognises the file.
+those are kept with which the format still recognises the file. What stands in a description for Kaitai Struct between
+``made: WHAT FORMAT.NAME`` and ``made: end`` follows from a structure that the format declares: as `seq`, the
+attributes of its fields, ``if CONDITION: FIELDS`` some of them with a condition; as `instances`, the same with their
+offsets; as `rows`, the types of the rows of its arrays of arrays; as `size`, an instance with its size.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -13,8 +17,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
+from construct import Array, BytesInteger, Construct, FormatField, Struct
+
 from bgfmt import formats
 from bgfmt.formats import Format, Head
+from bgfmt.formats.gnubg import HeaderFacts
+from bgfmt.formats.gnubg.one_sided import ENTRY, SHORT_ENTRY
+from bgfmt.formats.structures import Digits, constant, core_of, count_text, dtype_of, offset_texts
 
 HERE = Path(__file__).parent
 #: containers of others, which programs know already, and formats without a sign of their own
@@ -34,22 +43,26 @@ def noun(form: int, *words: int) -> bytes:
 
 
 def header(text: str) -> bytes:
-    """A header of gnubg's and BKG's kind: filled with `x` to 40 bytes."""
+    """A header of BKG's kind: filled with `x` to 40 bytes."""
     return text.ljust(39, "x").encode() + b"\n"
+
+
+def index(entry: Struct, second: int) -> bytes:
+    """The first entry of an index, and where the values of the second begin."""
+    first = {"start": 0, "count": 1, "first": 0, "gammon_count": 1, "gammon_first": 0}
+    return bytes(entry.build(first) + entry.start.build(second))
 
 
 #: how files begin
 EXAMPLES: dict[str, list[bytes]] = {
-    "bgfmt-match": [b"BGMATCH\x1a"],
-    "bgfmt-ts": [b"bgfmt-ts"],
-    "bgsage": [b"RAEB"],
+    **{name: [formats.get(name).magic] for name in ("bgfmt-match", "bgfmt-ts", "bgsage")},
     "bkg-binary": [header("bkg-T-06-08-25-u-08-f8")],
     "bkg-text": [b"bkg-bearoff 1 points=6 men=8 pips=25"],
     "gnubg-2001": [WON],
-    "gnubg-hyper": [header("gnubg-H1")],
-    "gnubg-nd": [header("gnubg-OS-06-15-1-0-1")],
-    "gnubg-os": [header("gnubg-OS-06-15-1-1-0")],
-    "gnubg-ts": [header("gnubg-TS-06-06-1")],
+    "gnubg-hyper": [HeaderFacts("H", 25, 1).canonical],
+    "gnubg-nd": [HeaderFacts("ND", 6, 15).canonical],
+    "gnubg-os": [HeaderFacts("OS", 6, 15, True, True).canonical],
+    "gnubg-ts": [HeaderFacts("TS", 6, 6, cubeful=True).canonical],
     "jfile": [bytes([0xE0 | form]) + noun(form, 0, 32, 7, 1)[1:] for form in range(4)]
     + [noun(form, 32, -1, 7, 1) for form in range(4)],
     "points-text": [b"bearoff-2s 1 points=3"],
@@ -57,8 +70,8 @@ EXAMPLES: dict[str, list[bytes]] = {
 #: how files without header begin; `sized`: whether they can have none but the sizes of their format's tables
 HEADERLESS = [
     ("gnubg-os", WON, True),
-    ("gnubg-os", b"\0\0\0\0\1\0\1\0\2\0\0\0", False),  # two entries of an index, with gammons and without
-    ("gnubg-os", b"\0\0\0\0\1\0\1\0\0\0", False),
+    ("gnubg-os", index(ENTRY, 2), False),
+    ("gnubg-os", index(SHORT_ENTRY, 1), False),
     ("gnubg-nd", bytes(16) + b"\0\0\x80\x3f" + bytes(12), True),
     ("gnubg-ts", b"\xff" * 16, True),
 ]
@@ -194,6 +207,127 @@ def matches(tests: list[list[tuple[int, bytes]]], indent: str) -> Iterator[str]:
         yield f"{indent}</match>"
 
 
+# ---- Kaitai Struct
+
+MADE = re.compile(
+    r"^( *)# made: (\w+) ([\w-]+)\.(\w+)(?: if (.+): ([\w ]+))?\n.*?(?=^ *# made: end)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+class Description:
+    """Parts of a description that follow from one structure of a format."""
+
+    def __init__(self, form: str, key: str, condition: str = "", optional: str = "") -> None:
+        self.key = key
+        self.named = formats.get(form).structures
+        self.struct: Struct = self.named[key]
+        self.condition = condition
+        self.optional = optional.split()
+
+    def seq(self) -> Iterator[str]:
+        """The attributes of the fields in order."""
+        for part in self.struct.subcons:
+            yield f"- {flow(self.attribute(part))}"
+
+    def instances(self) -> Iterator[str]:
+        """The fields with their offsets, except those of a header, which are attributes."""
+        taken: set[str] = set()
+        for part, offset in zip(self.struct.subcons, offset_texts(self.struct), strict=False):
+            core = core_of(part)
+            if part.name == "header":
+                taken = {field.name for field in getattr(core, "subcons", ())}
+                continue
+            attribute = self.attribute(part)
+            name = attribute.pop("id")
+            place = {"pos": int(offset) if offset.isdigit() else offset}
+            yield f"{name}{'_part' * (name in taken)}: {flow(place | attribute)}"
+
+    def rows(self) -> Iterator[str]:
+        """The types of the items of arrays of arrays: an array each."""
+        for part in self.struct.subcons:
+            name = part.name
+            core = core_of(part)
+            while isinstance(core, Array) and isinstance(core_of(core.subcon), Array):
+                core = core_of(core.subcon)
+                name = row(name)
+                inner = self.attribute("values" / core, name)
+                if "repeat-expr" in inner and not isinstance(inner["repeat-expr"], int):
+                    inner["repeat-expr"] = re.sub(r"([a-z]\w*)", r"_root.\1", inner["repeat-expr"])
+                yield f"{name}:"
+                yield f"  seq: [{flow(inner)}]"
+
+    def size(self) -> Iterator[str]:
+        """The size of the structure."""
+        yield f"{self.key}_size: {flow({'value': offset_texts(self.struct)[-1]})}"
+
+    def attribute(self, part: Construct, of: str = "") -> dict[str, Any]:
+        """A field as an attribute; `of` is the name of the type in which it stands."""
+        core = core_of(part)
+        name = (part.name or "").replace(" ", "_")
+        found = {"id": name + "_digits" * isinstance(core, Digits)} if name else {}
+        if isinstance(core, Array):
+            inner = core_of(core.subcon)
+            plain = {"type": row(of or part.name)} if isinstance(inner, Array) else self.kind(inner)
+            count = core.count if isinstance(core.count, int) else count_text(core.count)
+            found |= plain | {"repeat": "expr", "repeat-expr": count}
+        else:
+            found |= self.kind(core)
+        value = constant(part)
+        if isinstance(value, bytes):
+            found.pop("size")
+            found["contents"] = value.decode() if value.decode().isprintable() else [*value]
+        elif value is not None:
+            found["valid"] = value
+        if name in self.optional:
+            found["if"] = self.condition
+        return found | ({"doc": part.docs} if part.docs else {})
+
+    def kind(self, core: Construct) -> dict[str, Any]:
+        """The type of a field that is no array."""
+        if isinstance(core, Struct):
+            return {"type": next(key for key, struct in self.named.items() if struct is core)}
+        if isinstance(core, FormatField):
+            kind = dtype_of(core)
+            return {"type": f"{kind.kind.replace('i', 's')}{kind.itemsize}{'be' * (core.fmtstr[0] == '>')}"}
+        if isinstance(core, BytesInteger):
+            return {"type": f"b{8 * core.sizeof()}"}
+        if isinstance(core, Digits):
+            return {"type": "str", "size": core.sizeof(), "encoding": "ASCII"}
+        return {"size": core.sizeof()}
+
+
+def row(name: str) -> str:
+    """The type of the rows of an array."""
+    return f"{name.replace(' ', '_')}_row"
+
+
+def flow(values: dict[str, Any]) -> str:
+    """A mapping of YAML in one line."""
+    return f"{{{', '.join(f'{key}: {plain(value)}' for key, value in values.items())}}}"
+
+
+def plain(value: Any) -> str:
+    """A value as YAML, in quotes unless it is surely the same without."""
+    if isinstance(value, str) and re.fullmatch(r"[A-Za-z_][\w ()*+-]*", value):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def described(text: str) -> str:
+    """The text of a description with its marked parts made anew."""
+
+    def fill(match: re.Match[str]) -> str:
+        indent, what, *rest = match.groups(default="")
+        lines = [match[0].partition("\n")[0].strip(), *getattr(Description(*rest), what)()]
+        return "".join(f"{indent}{line}\n" for line in lines)
+
+    return MADE.sub(fill, text)
+
+
+# ---- the files
+
+
 def made() -> dict[str, str]:
     """The files by name."""
     if set(EXAMPLES) | LEFT_OUT != set(formats.signatures()):
@@ -203,15 +337,17 @@ def made() -> dict[str, str]:
     types = [line for name in EXAMPLES for line in xml(name)]
     space = "http://www.freedesktop.org/standards/shared-mime-info"
     begin = f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- {by} -->\n<mime-info xmlns="{space}">'
+    descriptions = sorted((HERE / "kaitai").glob("*.ksy"))
     return {
         "bearoff.magic": "\n".join([f"# {by}", *lines, ""]),
         "bearoff.xml": "\n".join([begin, *types, "</mime-info>", ""]),
+        **{f"kaitai/{path.name}": described(path.read_text(encoding="utf-8")) for path in descriptions},
     }
 
 
 def main(folder: Path) -> None:
     """Write them."""
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "kaitai").mkdir(parents=True, exist_ok=True)
     for name, text in made().items():
         (folder / name).write_text(text, encoding="utf-8")
 

@@ -8,50 +8,53 @@ meta:
 doc: A number is 2 MWC - 1 of the side on roll, which rolls without a double.
 doc-ref: docs/formats/bgfmt-match.md
 seq:
-  - {id: magic, contents: [BGMATCH, 0x1a]}
+  # made: seq bgfmt-match.header
+  - {id: magic, contents: [66, 71, 77, 65, 84, 67, 72, 26]}
   - {id: version, type: u2, valid: 1}
   - {id: points, type: u1}
   - {id: chequers, type: u1}
-  - {id: away, type: u1, repeat: expr, repeat-expr: 2}
-  - {id: player, type: u1}
-  - {id: flags, type: u1}
-  - {id: num_columns, type: u2}
-  - {id: num_results, type: u2}
-  - {id: block_rows, type: u4}
-  - {id: digest, size: 32, doc: SHA-256 of the match equity table's values}
-  - {id: met, size: 64, type: strz, encoding: UTF-8}
-  - {id: columns, type: column, repeat: expr, repeat-expr: num_columns}
-  - {id: results, type: result, repeat: expr, repeat-expr: num_results}
-  - {id: header_crc32, type: u4}
+  - {id: away, type: u1, repeat: expr, repeat-expr: 2, doc: points that a and b need}
+  - {id: player, type: u1, doc: "which player of the match equity table, 0 or 1, a is"}
+  - {id: flags, type: u1, doc: "1: columns with a on roll serve for both players; 2: a side may have fifteen chequers; or both, 3"}
+  - {id: columns, type: u2, doc: number of columns}
+  - {id: results, type: u2, doc: number of results}
+  - {id: block_rows, type: u4, doc: rows of a block}
+  - {id: digest, size: 32, doc: "SHA-256 of the match equity table's values"}
+  - {id: met, size: 64, doc: "name of the match equity table, UTF-8, filled with zeros"}
+  - {id: states, type: column, repeat: expr, repeat-expr: columns, doc: what each column is of}
+  - {id: wins, type: result, repeat: expr, repeat-expr: results, doc: match winning probabilities (MWC) after each result}
+  - {id: crc, type: u4, doc: CRC-32 of all before it}
+  # made: end
   - {id: sides, type: "positions(points, chequers)"}
 instances:
   n: {value: sides.n}
-  start: {value: (124 + 4 * num_columns + 20 * num_results + 63) / 64 * 64}
-  rows:
-    pos: start
-    type: row
-    repeat: expr
-    repeat-expr: n
-    doc: by position number of the side on roll
-  block_crc32:
-    pos: start + 4 * n * n * num_columns
-    type: u4
-    repeat: expr
-    repeat-expr: (n + block_rows - 1) / block_rows
+  blocks: {value: (n + block_rows - 1) / block_rows}
+  # made: size bgfmt-match.header
+  header_size: {value: "124 + 4 * columns + 20 * results"}
+  # made: end
+  header: {value: (header_size + 63) / 64 * 64}
+  # made: instances bgfmt-match.file
+  numbers: {pos: header, type: numbers_row, repeat: expr, repeat-expr: n}
+  sums_of_the_blocks: {pos: header + 4 * n * n * columns, type: u4, repeat: expr, repeat-expr: blocks, doc: "CRC-32 of each block of rows of the numbers, the last one shorter"}
+  # made: end
 types:
   column:
     seq:
-      - {id: roller, type: u1, doc: "0 a, 1 b"}
-      - {id: owner, type: u1, doc: "0 a, 1 b, 2 nobody, 255 there is no cube"}
-      - {id: cube, type: u2}
+      # made: seq bgfmt-match.column
+      - {id: roller, type: u1, doc: "who is on roll: 0 a, 1 b"}
+      - {id: owner, type: u1, doc: "who owns the cube: 0 a, 1 b, 2 nobody, 255 there is none"}
+      - {id: cube, type: u2, doc: "value of the cube, 0 for none"}
+      # made: end
   result:
     seq:
+      # made: seq bgfmt-match.result
       - {id: points, type: u4}
-      - {id: win, type: f8}
-      - {id: lose, type: f8}
-  row:
-    seq:
-      - {id: records, type: record, repeat: expr, repeat-expr: _root.n, doc: by position number of the other side}
-  record:
-    seq:
-      - {id: balance, type: f4, repeat: expr, repeat-expr: _root.num_columns}
+      - {id: win, type: f8, doc: MWC of a after winning the points}
+      - {id: lose, type: f8, doc: MWC of a after losing them}
+      # made: end
+  # made: rows bgfmt-match.file
+  numbers_row:
+    seq: [{id: values, type: numbers_row_row, repeat: expr, repeat-expr: "_root.n"}]
+  numbers_row_row:
+    seq: [{id: values, type: f4, repeat: expr, repeat-expr: "_root.columns"}]
+  # made: end

@@ -9,31 +9,35 @@ doc: |
   describes and plugins/c and plugins/js have.
 doc-ref: docs/formats/bgfmt-ts.md
 seq:
+  # made: seq bgfmt-ts.header
   - {id: magic, contents: bgfmt-ts}
-  - {id: version, type: u2, valid: {any-of: [1, 3, 4]}}
-  - {id: points, type: u1}
-  - {id: chequers, type: u1}
-  - {id: columns, type: u1, valid: {any-of: [1, 4]}}
-  - {id: block_bits, type: u1}
-  - {id: groups, type: u2}
-  - {id: positions, type: u4}
-  - {id: len_facts, type: u4}
-  - {id: size, type: u8}
-  - {id: zero, size: 28}
-  - {id: header_crc32, type: u4, doc: of bytes 0 to 59}
+  - {id: version, type: u2, doc: "1; 3 where the equities count gammons, 4 where they do so by Jacoby's rule"}
+  - {id: points, type: u1, doc: "1 to 25"}
+  - {id: chequers, type: u1, doc: "1 to 15"}
+  - {id: columns, type: u1, doc: "4 (cubeless, owned, centered, opponent) or 1 (cubeless)"}
+  - {id: block, type: u1, doc: "records of a block, as the power of 2: 7 (128); 4 to 12 are allowed"}
+  - {id: groups, type: u2, doc: groups of positions}
+  - {id: positions, type: u4, doc: "C(points + chequers, points)"}
+  - {id: facts, type: u4, doc: "bytes of facts, at most 65536"}
+  - {id: size, type: u8, doc: bytes of the whole table}
+  - {id: zero, contents: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]}
+  - {id: crc, type: u4, doc: CRC-32 of all before it}
+  # made: end
   - {id: classes, type: class, repeat: expr, repeat-expr: 16}
   - {id: strip_offsets, type: u8, repeat: expr, repeat-expr: groups + 1}
   - {id: order, type: u4, repeat: expr, repeat-expr: positions, doc: the position number at each place}
-  - {id: facts, type: str, size: len_facts, encoding: UTF-8, doc: JSON}
+  - {id: facts_text, type: str, size: facts, encoding: UTF-8, doc: JSON}
   - {id: directory_crc32, type: u4, doc: of everything from byte 64 on}
   - {id: strips, type: "strip(_index)", repeat: expr, repeat-expr: groups}
 instances:
-  block: {value: 1 << block_bits, doc: records of a block}
+  block_records: {value: 1 << block}
 types:
   class:
     seq:
-      - {id: shift, type: u2}
-      - {id: frequencies, type: u2, repeat: expr, repeat-expr: 64}
+      # made: seq bgfmt-ts.class
+      - {id: shift, type: u2, doc: "0 to 15"}
+      - {id: frequencies, type: u2, repeat: expr, repeat-expr: 64, doc: "of the symbols; 0 in class 0, in sum 4096 in the others"}
+      # made: end
   strip:
     params:
       - {id: g, type: s4}
@@ -70,14 +74,14 @@ types:
         value: "columns[0].factor_bytes + (_root.columns == 1 ? 0 : columns[1].factor_bytes + columns[2].factor_bytes + columns[3].factor_bytes)"
   column:
     seq:
-      - {id: num_wide, type: u2}
-      - {id: num_narrow, type: u2}
-      - {id: num_pairs, type: u2}
-      - {id: wide_shifts, type: u1, repeat: expr, repeat-expr: num_wide}
-      - {id: narrow_shifts, type: u1, repeat: expr, repeat-expr: num_narrow}
-      - {id: pair_shifts, type: u1, repeat: expr, repeat-expr: num_pairs}
+      # made: seq bgfmt-ts.column
+      - {id: wide, type: u2, doc: "16-bit factors, at most 256"}
+      - {id: narrow, type: u2, doc: "8-bit factors, at most 1024"}
+      - {id: pairs, type: u2, doc: "pairs of 4-bit factors, at most 1024"}
+      - {id: shifts, type: u1, repeat: expr, repeat-expr: "((wide + narrow) + pairs)", doc: "of the factors in this order, 0 to 15"}
+      # made: end
     instances:
-      factor_bytes: {value: 2 * num_wide + num_narrow + num_pairs}
+      factor_bytes: {value: 2 * wide + narrow + pairs}
   tile_factors:
     params:
       - {id: j, type: s4}
@@ -100,7 +104,7 @@ types:
       - {id: factor_bytes, type: s4}
     instances:
       width: {value: (j + 1) * _root.positions / _root.groups - j * _root.positions / _root.groups}
-      blocks: {value: (width + _root.block - 1) / _root.block}
+      blocks: {value: (width + _root.block_records - 1) / _root.block_records}
       body: {pos: start, size: end - start, type: "segment_body(width, blocks, factor_bytes)"}
   segment_body:
     params:
@@ -112,7 +116,7 @@ types:
       - {id: lengths, type: u1, repeat: expr, repeat-expr: num_blocks, doc: "in units of two bytes; 255: plain"}
       - {id: factors, size: factor_bytes}
       - id: blocks
-        size: "lengths[_index] != 255 ? 2 * lengths[_index] : 2 * _root.columns * (_index < num_blocks - 1 ? _root.block : width - _index * _root.block)"
+        size: "lengths[_index] != 255 ? 2 * lengths[_index] : 2 * _root.columns * (_index < num_blocks - 1 ? _root.block_records : width - _index * _root.block_records)"
         repeat: expr
         repeat-expr: num_blocks
       - {id: crc32, type: u4}

@@ -6,35 +6,26 @@ meta:
   endian: le
 doc-ref: docs/formats/bgsage.md
 seq:
+  # made: seq bgsage.header
   - {id: magic, contents: RAEB}
   - {id: version, type: u4, valid: 1}
-  - {id: points, type: u4}
-  - {id: chequers, type: u4}
-  - {id: columns, type: u4}
-  - {id: positions, type: u4}
-  - {id: gammon_rows, type: u4}
+  - {id: points, type: u4, valid: 6}
+  - {id: chequers, type: u4, valid: 15}
+  - {id: columns, type: u4, valid: 32}
+  - {id: positions, type: u4, valid: 54264}
+  - {id: gammon_rows, type: u4, doc: rows of the gammon section}
+  # made: end
 instances:
-  means_at: {value: 28 + 2 * columns * positions}
-  bearoff:
-    pos: 28
-    type: row
-    repeat: expr
-    repeat-expr: positions
-    doc: parts of 65535 that the last chequer is off after exactly k rolls
-  means: {pos: means_at, type: f4, repeat: expr, repeat-expr: positions, doc: mean rolls}
-  gammon_index:
-    pos: means_at + 4 * positions
-    type: s4
-    repeat: expr
-    repeat-expr: positions
-    doc: row of `survival`, or -1
-  survival:
-    pos: means_at + 8 * positions
-    type: row
-    repeat: expr
-    repeat-expr: gammon_rows
-    doc: parts of 65535 that no chequer is off after k rolls
+  # made: instances bgsage.file
+  distributions: {pos: 28, type: distributions_row, repeat: expr, repeat-expr: 54264, doc: "probability, in 65535ths, to bear off in exactly k rolls"}
+  mean_rolls: {pos: 3472924, type: f4, repeat: expr, repeat-expr: 54264, doc: mean number of rolls to bear off}
+  gammon_index: {pos: 3689980, type: s4, repeat: expr, repeat-expr: 54264, doc: "row of the gammon section, or -1"}
+  gammon_rows_part: {pos: 3907036, type: gammon_rows_row, repeat: expr, repeat-expr: gammon_rows, doc: "probability, in 65535ths, that no chequer is off after k rolls"}
+  # made: end
 types:
-  row:
-    seq:
-      - {id: rolls, type: u2, repeat: expr, repeat-expr: _root.columns}
+  # made: rows bgsage.file
+  distributions_row:
+    seq: [{id: values, type: u2, repeat: expr, repeat-expr: 32}]
+  gammon_rows_row:
+    seq: [{id: values, type: u2, repeat: expr, repeat-expr: 32}]
+  # made: end

@@ -11,12 +11,16 @@ doc: |
   whose parameters have to be known.
 doc-ref: docs/formats/gnubg-hyper.md
 seq:
-  - {id: magic, contents: gnubg-H}
-  - {id: chequers_digit, type: str, size: 1, encoding: ASCII}
-  - {id: filling, size: 32}
+  # made: seq gnubg-hyper.header
+  - {id: magic, contents: gnubg}
+  - {size: 1, doc: "`-`, ignored"}
+  - {id: kind, contents: H}
+  - {id: chequers_digits, type: str, size: 1, encoding: ASCII, doc: "1, 2 or 3"}
+  - {id: filling, size: 32, doc: "`x` and a line feed, ignored"}
+  # made: end
   - {id: table, type: "table(chequers, 40)"}
 instances:
-  chequers: {value: chequers_digit.to_i}
+  chequers: {value: chequers_digits.to_i}
 types:
   table:
     params:
@@ -34,13 +38,15 @@ types:
       - {id: records, type: record, repeat: expr, repeat-expr: n}
   record:
     seq:
-      - {id: win, type: b24}
+      # made: seq gnubg-hyper.record
+      - {id: win, type: b24, doc: "probabilities, parts of 16777215"}
       - {id: win_gammon, type: b24}
       - {id: win_backgammon, type: b24}
       - {id: lose_gammon, type: b24}
       - {id: lose_backgammon, type: b24}
-      - {id: owned, type: b24}
+      - {id: owned, type: b24, doc: "equities (v / 16777215 - 0.5) * 6: the side on roll owns the cube"}
       - {id: centered, type: b24}
-      - {id: centered_jacoby, type: b24}
-      - {id: opponents, type: b24}
-      - {id: zero, type: u1}
+      - {id: centered_jacoby, type: b24, doc: the same with the Jacoby rule}
+      - {id: opponents, type: b24, doc: the opponent owns the cube}
+      - {id: zero, type: u1, valid: 0}
+      # made: end

@@ -8,13 +8,22 @@ meta:
 doc: A file without header is a `table` at byte 0, whose parameters have to be known.
 doc-ref: docs/formats/gnubg-nd.md
 seq:
-  - {id: magic, contents: gnubg-OS-}
+  # made: seq gnubg-nd.header
+  - {id: magic, contents: gnubg}
+  - {size: 1, doc: "`-`, ignored"}
+  - {id: kind, contents: OS}
+  - {size: 1, doc: "`-`, ignored"}
   - {id: points_digits, type: str, size: 2, encoding: ASCII}
-  - {id: dash_1, size: 1}
+  - {size: 1, doc: "`-`, ignored"}
   - {id: chequers_digits, type: str, size: 2, encoding: ASCII}
-  - {id: flags, size: 5}
-  - {id: normal, contents: "1"}
-  - {id: filling, size: 20}
+  - {size: 1, doc: "`-`, ignored"}
+  - {id: gammon_digits, type: str, size: 1, encoding: ASCII, doc: "1 with gammon distributions"}
+  - {size: 1, doc: "`-`, ignored"}
+  - {id: compressed_digits, type: str, size: 1, encoding: ASCII, doc: "1 if compressed"}
+  - {size: 1, doc: "`-`, ignored"}
+  - {id: normal_digits, type: str, size: 1, encoding: ASCII, doc: "1 with normal distributions"}
+  - {id: filling, size: 20, doc: "`x` and a line feed, ignored"}
+  # made: end
   - {id: table, type: "table(points, chequers, 40)"}
 instances:
   points: {value: points_digits.to_i}
@@ -32,7 +41,9 @@ types:
       rows: {pos: start, type: row, repeat: expr, repeat-expr: n}
   row:
     seq:
-      - {id: mean, type: f4, doc: rolls to bear off the last chequer}
-      - {id: deviation, type: f4}
-      - {id: gammon_mean, type: f4, doc: rolls to bear off the first chequer}
-      - {id: gammon_deviation, type: f4}
+      # made: seq gnubg-nd.moments
+      - {id: mean, type: f4, doc: mean number of rolls to bear off the last chequer}
+      - {id: deviation, type: f4, doc: its standard deviation}
+      - {id: gammon_mean, type: f4, doc: mean number of rolls to bear off the first chequer (to save the gammon)}
+      - {id: gammon_deviation, type: f4, doc: its standard deviation}
+      # made: end

@@ -10,23 +10,28 @@ doc: |
   A file without header is a `table` at byte 0, whose parameters have to be known.
 doc-ref: docs/formats/gnubg-os.md
 seq:
-  - {id: magic, contents: gnubg-OS-}
+  # made: seq gnubg-os.header
+  - {id: magic, contents: gnubg}
+  - {size: 1, doc: "`-`, ignored"}
+  - {id: kind, contents: OS}
+  - {size: 1, doc: "`-`, ignored"}
   - {id: points_digits, type: str, size: 2, encoding: ASCII}
-  - {id: dash_1, size: 1}
+  - {size: 1, doc: "`-`, ignored"}
   - {id: chequers_digits, type: str, size: 2, encoding: ASCII}
-  - {id: dash_2, size: 1}
-  - {id: gammon_digit, type: str, size: 1, encoding: ASCII}
-  - {id: dash_3, size: 1}
-  - {id: compressed_digit, type: str, size: 1, encoding: ASCII}
-  - {id: dash_4, size: 1}
-  - {id: normal_digit, type: str, size: 1, encoding: ASCII}
-  - {id: filling, size: 20}
+  - {size: 1, doc: "`-`, ignored"}
+  - {id: gammon_digits, type: str, size: 1, encoding: ASCII, doc: "1 with gammon distributions"}
+  - {size: 1, doc: "`-`, ignored"}
+  - {id: compressed_digits, type: str, size: 1, encoding: ASCII, doc: "1 if compressed"}
+  - {size: 1, doc: "`-`, ignored"}
+  - {id: normal_digits, type: str, size: 1, encoding: ASCII, doc: "1 with normal distributions"}
+  - {id: filling, size: 20, doc: "`x` and a line feed, ignored"}
+  # made: end
   - {id: table, type: "table(points, chequers, gammon, compressed, 40)"}
 instances:
   points: {value: points_digits.to_i}
   chequers: {value: chequers_digits.to_i}
-  gammon: {value: gammon_digit.to_i != 0}
-  compressed: {value: compressed_digit.to_i != 0}
+  gammon: {value: gammon_digits.to_i != 0}
+  compressed: {value: compressed_digits.to_i != 0}
 types:
   table:
     params:
@@ -69,15 +74,17 @@ types:
       - {id: data, type: s8}
       - {id: with_gammon, type: bool}
     seq:
-      - {id: first_value, type: u4, doc: in values of two bytes}
-      - {id: bearoff_count, type: u1}
-      - {id: bearoff_first, type: u1, doc: the roll of the first value that is stored}
-      - {id: gammon_count, type: u1, if: entry_size == 8}
-      - {id: gammon_first, type: u1, if: entry_size == 8}
+      # made: seq gnubg-os.entry if entry_size == 8: gammon_count gammon_first
+      - {id: start, type: u4, doc: "first value, counted in u16 from the end of the index"}
+      - {id: count, type: u1, doc: number of stored bearoff values}
+      - {id: first, type: u1, doc: roll of the first stored bearoff value}
+      - {id: gammon_count, type: u1, if: "entry_size == 8", doc: number of stored gammon values}
+      - {id: gammon_first, type: u1, if: "entry_size == 8", doc: roll of the first stored gammon value}
+      # made: end
     instances:
-      bearoff: {pos: data + 2 * first_value, type: u2, repeat: expr, repeat-expr: bearoff_count}
+      bearoff: {pos: data + 2 * start, type: u2, repeat: expr, repeat-expr: count}
       gammon:
-        pos: data + 2 * (first_value + bearoff_count)
+        pos: data + 2 * (start + count)
         type: u2
         repeat: expr
         repeat-expr: gammon_count

@@ -10,18 +10,23 @@ doc: |
   to be known.
 doc-ref: docs/formats/gnubg-ts.md
 seq:
-  - {id: magic, contents: gnubg-TS-}
+  # made: seq gnubg-ts.header
+  - {id: magic, contents: gnubg}
+  - {size: 1, doc: "`-`, ignored"}
+  - {id: kind, contents: TS}
+  - {size: 1, doc: "`-`, ignored"}
   - {id: points_digits, type: str, size: 2, encoding: ASCII}
-  - {id: dash_1, size: 1}
+  - {size: 1, doc: "`-`, ignored"}
   - {id: chequers_digits, type: str, size: 2, encoding: ASCII}
-  - {id: dash_2, size: 1}
-  - {id: cubeful_digit, type: str, size: 1, encoding: ASCII}
-  - {id: filling, size: 24}
+  - {size: 1, doc: "`-`, ignored"}
+  - {id: cubeful_digits, type: str, size: 1, encoding: ASCII, doc: "1 with cubeful equities"}
+  - {id: filling, size: 24, doc: "`x` and a line feed, ignored"}
+  # made: end
   - {id: table, type: "table(points, chequers, cubeful, 40)"}
 instances:
   points: {value: points_digits.to_i}
   chequers: {value: chequers_digits.to_i}
-  cubeful: {value: cubeful_digit.to_i != 0}
+  cubeful: {value: cubeful_digits.to_i != 0}
 types:
   table:
     params:
@@ -53,7 +58,9 @@ types:
     params:
       - {id: cubeful, type: bool}
     seq:
+      # made: seq gnubg-ts.equities if cubeful: owned centered opponents
       - {id: cubeless, type: u2}
-      - {id: owned, type: u2, if: cubeful}
+      - {id: owned, type: u2, if: cubeful, doc: the side on roll owns the cube}
       - {id: centered, type: u2, if: cubeful}
-      - {id: opponents, type: u2, if: cubeful}
+      - {id: opponents, type: u2, if: cubeful, doc: the opponent owns the cube}
+      # made: end
