@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt import formats, tables
 from bgfmt.errors import CorruptError, UnknownFormatError
 from bgfmt.formats import records
 from bgfmt.formats.base import Format, Options
 from bgfmt.storage import Source
-from bgfmt.tables import LazyRows, Rows, Table, flat
+from bgfmt.tables import Rows, Table
 
 MAX_DESCRIPTION_BYTES = 1 << 16
+__all__ = [
+    "INVALID_FACTS_ERRORS",
+    "MAX_DESCRIPTION_BYTES",
+    "AnyTable",
+    "ReadArray",
+    "foreign_file_error",
+    "one_line",
+    "table_of",
+    "text_of",
+]
+
 Refuse = Callable[[str, object], CorruptError]
 DTYPES = ("u1", "u2", "u4", "i4", "f4", "f8")
 MAX_ROWS = 1 << 33
 #: exceptions that parsing invalid JSON facts may raise
 INVALID_FACTS_ERRORS = (ValueError, KeyError, TypeError, RecursionError, OverflowError)
 Shapes = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
+#: returns an array, given its name, shape and dtype, and how many of its leading axes are positions
+ReadArray = Callable[[str, tuple[int, ...], Any, int], Rows]
 
 
 def text_of(table: Table, arrays: bool = False) -> bytes:
@@ -61,66 +72,13 @@ def foreign_file_error(name: str, what: str, lacks: str) -> UnknownFormatError:
     return UnknownFormatError(f"{name}: {what}, but no table of bgfmt's: {why}; {again}")
 
 
-class StoredColumns(ABC):
-    """Base class of files with one column for each stored number of an entry, read on demand.
-
-    A subclass defines `facts`, `check` and `fill`.
-    """
-
-    def __init__(self, source: Source, offset: int) -> None:
-        self.source = source
-        self.offset = offset
-        self.names: dict[str, list[str]] = {}  # columns by array
-
-    def refuse(self, expected: str, found: object) -> CorruptError:
-        """Return the error for a file whose content is not as expected."""
-        return CorruptError(self.source.name, self.offset, expected, found)
-
-    @abstractmethod
-    def facts(self) -> bytes | str:
-        """Return the JSON that describes the table, as `text_of` writes it."""
-
-    @abstractmethod
-    def check(self, table: Table, stored: list[flat.Flat]) -> None:
-        """Raise CorruptError unless the file has the table's number of rows and a column for each stored number."""
-
-    @abstractmethod
-    def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
-        """Read the columns `names` of the entries from `first` on into `out`, (entries, columns)."""
-
-    def table(self) -> Table:
-        """Build the table, with lazily read arrays; raises CorruptError if the file is not that of a table."""
-        table = table_of(self.facts(), self, self.source, self.refuse)
-        stored = [column for column in flat.columns(table) if column.role == "stored"]
-        for column in stored:
-            self.names.setdefault(column.of, []).append(column.name)
-        self.check(table, stored)
-        return table
-
-    def array(self, name: str, shape: tuple[int, ...], dtype: Any, sides: int) -> Rows:
-        """Return an array of the table as lazy rows.
-
-        name, shape, dtype : of the array. sides : how many leading axes of the array are positions, 1 or 2.
-        """
-        width, items = prod(shape[1:sides]), prod(shape[sides:])
-
-        def fetch(start: int, stop: int) -> NDArray[Any]:
-            out = np.empty(((stop - start) * width, items), dtype)
-            self.fill(start * width, out, self.names[name])
-            return out.reshape(stop - start, *shape[1:])
-
-        return LazyRows(shape, dtype, fetch)
-
-
-def table_of(
-    text: bytes | str, arrays: StoredColumns | dict[str, Any], source: Source, refuse: Refuse
-) -> Table:
+def table_of(text: bytes | str, arrays: ReadArray | dict[str, Any], source: Source, refuse: Refuse) -> Table:
     """Build the table that a JSON description and its arrays define.
 
     Parameters
     ----------
     text : JSON as `text_of` writes it
-    arrays : arrays by name, or the file from which arrays of the described shapes are read
+    arrays : arrays by name, or a function that reads one of the arrays that the JSON describes
     source : the file; its name and `release` function go into the table
     refuse : called with (expected, found), returns the error to raise
     """
@@ -130,9 +88,10 @@ def table_of(
         points = meta["points"]
         chequers = meta["chequers"]
         fields = formats.fields_of(meta.get("extra", {}), kind)
-        if isinstance(arrays, StoredColumns):
+        if not isinstance(arrays, dict):
+            read = arrays
             shapes = _shapes(meta["arrays"], kind)
-            arrays = {name: arrays.array(name, *shape, kind.sides) for name, shape in shapes.items()}
+            arrays = {name: read(name, *shape, kind.sides) for name, shape in shapes.items()}
     except INVALID_FACTS_ERRORS as error:
         raise refuse("a table's description as bgfmt writes it", one_line(error)) from None
     if not (type(points) is type(chequers) is int and 1 <= points <= 25 and 1 <= chequers <= 15):

@@ -32,6 +32,4 @@ SIGNATURES = {
     "gnubg-ts": Signature(rb"gnubg.TS", (".bd",)),
     "jfile": Signature(rb"(?!gnubg|PK)", (".ijf",)),
     "npz": Signature(rb"PK", (".npz",)),
-    "parquet": Signature(rb"PAR1", (".parquet",)),
-    "sqlite": Signature(rb"SQLite format 3", (".sqlite", ".sqlite3")),
 }

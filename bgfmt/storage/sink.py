@@ -18,6 +18,8 @@ from bgfmt.storage import system
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
+__all__ = ["ComparingSink", "FileSink", "MemorySink", "Sink", "Tail", "size_of", "view_bytes"]
+
 Data = bytes | bytearray | memoryview | NDArray[Any]
 MAX_RUNS = 1000
 

@@ -94,6 +94,7 @@ def test_every_command_names_line_ends_that_were_converted(
             assert ((out + err).count("took carriage returns away") == 1) is wanted, (words, out, err)
 
 
+@pytest.mark.extra("frames")
 def test_what_the_terminal_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The verdict of what is not read is there once; a folder, a name and published bytes are spoken of."""
     path, named = tmp_path / "a.bd", tmp_path / "b.parquet"

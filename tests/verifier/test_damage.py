@@ -22,6 +22,7 @@ from bgfmt.tables.hypergammon import HyperSides
 from bgfmt.verifier import words
 from tests.support import damage
 
+FRAMES = [pytest.param(form, marks=pytest.mark.extra("frames")) for form in ("parquet", "sqlite")]
 FILES = (
     "os_p02.bd", "os_p03.bd", "os_p03_c.bd", "os_p03_g.bd", "os_p03_cg.bd", "os_p03_nd.bd", "ts_03x03.bd",
     "ts_03x03_cubeless.bd", "ts_06x02.bd", "ts_05x04.bd", "ts_12x02.bd", "hyper1.bd", "concat_os_p02_ts_03x03.bd",
@@ -249,7 +250,7 @@ def test_numbers_that_are_none_are_damage_without_a_warning(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["parquet", "sqlite"])
+@pytest.mark.parametrize("form", FRAMES)
 def test_what_a_table_says_of_itself_is_accounted_for(golden: Path, tmp_path: Path, form: str) -> None:
     """The header that a file once had, and the program that wrote the file: a wrong digit there is a finding."""
     path = tmp_path / f"x.{form}"
@@ -270,7 +271,7 @@ def test_what_a_table_says_of_itself_is_accounted_for(golden: Path, tmp_path: Pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["hyper1.bd", "ts_03x03.bd", "os_p02.bd", "os_p01_nd.bd"])
-@pytest.mark.parametrize("form", ["npz", "parquet", "sqlite"])
+@pytest.mark.parametrize("form", ["npz", *FRAMES])
 def test_the_header_of_another_table_is_a_finding(golden: Path, tmp_path: Path, form: str, name: str) -> None:
     path = tmp_path / f"x.{form}"
     bgfmt.convert(golden / "gnubg" / name, path, to=form)
@@ -285,7 +286,7 @@ def test_the_header_of_another_table_is_a_finding(golden: Path, tmp_path: Path, 
     assert "is that of another table" in report.verdict
 
 
-@pytest.mark.parametrize("form", ["npz", "parquet", "sqlite"])
+@pytest.mark.parametrize("form", ["npz", *FRAMES])
 def test_hypergammon_of_another_size_is_refused(golden: Path, tmp_path: Path, form: str) -> None:
     """A file of any kind of table says the size; a hypergammon table of 23 points ended in a traceback."""
     sound: Any = bgfmt.load(golden / "gnubg/hyper1.bd")

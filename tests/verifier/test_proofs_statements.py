@@ -61,7 +61,10 @@ LIES: dict[str, tuple[MatchScore, Callable[[MatchScore], MatchScore]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize(
+    "suffix",
+    ["bgm", "npz", *(pytest.param(s, marks=pytest.mark.extra("frames")) for s in ("sqlite", "parquet"))],
+)
 @pytest.mark.parametrize("lie", LIES)
 def test_a_match_table_that_states_what_is_not_so_is_not_proved(
     lie: str, suffix: str, tmp_path: Path
@@ -77,7 +80,10 @@ def test_a_match_table_that_states_what_is_not_so_is_not_proved(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize(
+    "suffix",
+    ["bgm", "npz", *(pytest.param(s, marks=pytest.mark.extra("frames")) for s in ("sqlite", "parquet"))],
+)
 @pytest.mark.parametrize("player", [0, 1])
 def test_chances_that_bgfmt_does_not_know_are_named_as_given(
     suffix: str, player: int, tmp_path: Path

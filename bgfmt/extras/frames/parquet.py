@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CorruptError, TruncatedError
+from bgfmt.extras.frames.columns import StoredColumns
 from bgfmt.formats import described, records
 from bgfmt.formats.base import Extent, Fault, Option, Options, Outlet, Reading
 from bgfmt.formats.described import AnyTable
@@ -195,7 +196,7 @@ def _arrow_arrays(piece: flat.Piece, columns: list[Flat]) -> list[Any]:
     return arrays
 
 
-class Groups(described.StoredColumns):
+class Groups(StoredColumns):
     """Row groups and footer of a Parquet file."""
 
     def __init__(self, source: Source, offset: int) -> None:

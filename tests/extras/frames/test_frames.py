@@ -32,8 +32,8 @@ from bgfmt.errors import (
     MissingExtraError,
     UnknownFormatError,
 )  # fmt: skip
+from bgfmt.extras.frames.parquet import COMPRESSIONS
 from bgfmt.files.database import read_source
-from bgfmt.formats.parquet import COMPRESSIONS
 from bgfmt.game.board import Position, Side
 from bgfmt.storage import RangeSource, Source
 from bgfmt.tables import TwoSided, flat, same_numbers
@@ -366,7 +366,7 @@ def test_a_killed_conversion_leaves_nothing_among_temporary_files(tmp_path: Path
     code = """
 import os, signal, sys
 import bgfmt
-from bgfmt.formats import sqlite
+from bgfmt.extras.frames import sqlite
 
 def stop(table):
     assert os.listdir(os.environ["TMPDIR"]) == []

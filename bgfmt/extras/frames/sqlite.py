@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, TruncatedError
+from bgfmt.extras.frames.columns import StoredColumns
 from bgfmt.formats import described, records
 from bgfmt.formats.base import Extent, Fault, Options, Outlet, Reading
 from bgfmt.formats.described import AnyTable
@@ -188,7 +189,7 @@ def _fill(table: Table, db: sqlite3.Connection) -> None:
 # -- reading ---------------------------------------------------------------------------------------------
 
 
-class _Rows(described.StoredColumns):
+class _Rows(StoredColumns):
     """Rows of a database, queried by position number."""
 
     def __init__(self, source: Source, offset: int) -> None:
