@@ -955,7 +955,7 @@ class Web {
     return this.ask(offset, length, signal, async (response, limited) => {
       if (this.seen === null && response.status === 200) {
         discard(response);
-        throw new RangeNotSupportedError(`${this.name}: the server knows no byte ranges, and a part of a table is not read whole`);
+        throw new RangeNotSupportedError(`${this.name}: the server does not support byte ranges, and a part of a table is not read whole`);
       }
       if (response.status === 206) this.seen ??= this.mark(response); // of a part, which nothing was read of before
       const changed = () => {
@@ -1060,7 +1060,7 @@ class Web {
       discard(response);
       const text = size ? big(size) : `more than ${big(most)}`;
       return new RangeNotSupportedError(
-        `${this.name}: the server knows no byte ranges, and its ${text} bytes are more than the ${big(most)} that are read whole`, size,
+        `${this.name}: the server does not support byte ranges, and its ${text} bytes are more than the ${big(most)} that are read whole`, size,
       );
     };
     if (said > most) throw refused(said);

@@ -54,7 +54,7 @@ def test_a_new_format_passes_its_tests_out_of_the_box(
     [
         ("csv", "'csv' is a format that bgfmt has"),
         ("My Format", "small letters, digits and single hyphens"),
-        ("a" * 17, "16 at most"),
+        ("a" * 17, "at most 16"),
         ("here", "bgfmt-here: exists already"),
     ],
 )

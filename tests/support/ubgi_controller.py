@@ -71,7 +71,7 @@ class Player:
         for play in plays:
             if count_changes(play.moves) == wanted:
                 return play.result
-        raise ProtocolFault(f"bestmove {text} is no legal play of {dice} in {position}")
+        raise ProtocolFault(f"bestmove {text} is not a legal play of {dice} in {position}")
 
     def wants_to_double(self, position: Position) -> bool:
         """Return whether the engine doubles before its roll."""

@@ -75,7 +75,7 @@ class DaskWorkers(Workers):
             try:
                 self._client.wait_for_workers(1, timeout=START_SECONDS)
             except TimeoutError:
-                raise TimeoutError(f"no worker came in {START_SECONDS} seconds") from None
+                raise TimeoutError(f"no worker connected within {START_SECONDS} seconds") from None
             if self.local is None:
                 self._check_installed()
             self._counted = float("-inf")
@@ -89,8 +89,8 @@ class DaskWorkers(Workers):
             raise
         if announce is not None:
             lacks = self.local is not None and find_spec("bokeh") is None
-            link = "none, since bokeh is missing: pip install bokeh" if lacks else self._client.dashboard_link
-            announce(str(link or "none at this scheduler"))
+            link = "none without bokeh: pip install bokeh" if lacks else self._client.dashboard_link
+            announce(str(link or "this scheduler has none"))
 
     @staticmethod
     def count(address: str) -> int | None:
@@ -179,7 +179,7 @@ class DaskWorkers(Workers):
         versions = self._client.get_versions(packages=["bgfmt"])
         for worker, facts in versions["workers"].items():
             if not facts["packages"].get("bgfmt") and versions["client"]["packages"].get("bgfmt"):
-                raise RuntimeError(f"the worker at {worker} has no bgfmt")
+                raise RuntimeError(f"bgfmt is not installed on the worker at {worker}")
 
     def _threads(self) -> int:
         """Return the number of threads of all workers; TimeoutError if there was none for `START_SECONDS`."""
@@ -191,7 +191,7 @@ class DaskWorkers(Workers):
             if threads:
                 self._seen = self._counted
             elif self._counted - self._seen > START_SECONDS:
-                raise TimeoutError(f"no worker has been there for {START_SECONDS} seconds")
+                raise TimeoutError(f"no worker has been connected for {START_SECONDS} seconds")
         return self.workers
 
     def _restart_workers(self) -> None:
@@ -242,7 +242,7 @@ def _check_scheduler(address: str) -> None:
         with contextlib.suppress(TimeoutError):
             greeting = connection.recv(8)
         if not 0 < int.from_bytes(greeting, "little") < MAX_GREETING_BYTES:
-            raise OSError("what listens there is no Dask scheduler")
+            raise OSError("the server there is not a Dask scheduler")
 
 
 @contextlib.contextmanager

@@ -33,7 +33,7 @@ def cuda() -> Any:
         install = install_hint("cuda")
         raise MissingExtraError(f"a CUDA device needs numba-cuda: {install}", install) from None
     if not simulated and not there:
-        raise CapabilityError("no CUDA device is at hand")
+        raise CapabilityError("no CUDA device found")
     return module
 
 
@@ -48,7 +48,7 @@ class DeviceKernels(TileKernels):
 
     def __init__(self, order: PipOrder, columns: int, gammons: bool = False) -> None:
         if gammons:
-            raise CapabilityError("tables that count gammons are made without a device")
+            raise CapabilityError("tables that count gammons cannot be solved on a device")
         self.columns = columns
         self.empty = cuda().device_array
         self._plays = _plays(order)

@@ -130,12 +130,12 @@ def maker(spec: str) -> Callable[[], Candidate]:
 
     def wrap_maker(guest: Callable[..., Any], *words: Any, states: bool = False) -> Callable[[], Candidate]:
         """Return a function that calls `guest` with `words` and wraps the result by `candidate`."""
-        how = f"{spec} cannot be made"
+        how = f"{spec} cannot be created"
         return lambda: _sound(how, lambda: candidate(spec, guest(*words), states=states))
 
     if os.path.isfile(spec):
         if spec.endswith(".py"):
-            raise CapabilityError(f"{spec}: a Python file needs the name of what answers: {spec}:NAME")
+            raise CapabilityError(f"{spec}: name the callable or engine in the file:  {spec}:NAME")
         return wrap_maker(from_file, spec)
     if point := entry_points("bgfmt.candidates").get(name):
         return wrap_maker(_sound(f"{name} cannot be loaded", point.load), spec if "//" in rest else rest)
@@ -161,7 +161,7 @@ def parse_options(options: str, *known: str) -> dict[str, str]:
     found = engines.parse_options(options.split(","))
     for key in found:
         if known and key not in known:
-            raise CapabilityError(f"no option is called {key!r} (there are: {', '.join(known)})")
+            raise CapabilityError(f"no option {key!r} (there are: {', '.join(known)})")
     return found
 
 
@@ -189,7 +189,7 @@ def candidate(name: str, guest: Any, *, states: bool = False) -> Candidate:
         """Return the answer of the object's method that is named after the kind of question."""
         ask = getattr(guest, question.kind, None)
         if ask is None:
-            raise NotImplementedError(f"no method {question.kind}")
+            raise NotImplementedError(f"it has no method {question.kind}")
         return ask(question.state if states else question)
 
     made = (
@@ -230,7 +230,7 @@ def from_file(path: str) -> Candidate:
             row = load_json(line) if line.startswith("{") else {"answer": line.strip()}
             held[int(row.get("number", k))] = row["answer"]
     except (ValueError, KeyError, TypeError, OverflowError) as error:
-        raise FormatError(f"{path}: no file of answers ({type(error).__name__}: {error})") from None
+        raise FormatError(f"{path}: not a file of answers ({type(error).__name__}: {error})") from None
     made = Candidate(lambda question: held.get(question.number))
     made.last_number = max(held, default=0)
     return made
@@ -260,7 +260,7 @@ def parse_answer(question: Question, said: object) -> tuple[int, float, float]:
     word = str(said).strip().lower()
     choice = int(said) if isinstance(said, (bool, np.bool_)) else WORDS[question.kind].get(word, -1)
     if choice < 0 or (choice == 2 and not question.beavers):
-        raise Failure(ILLEGAL, f"{printable(said, 60)} is no answer to a {question.kind}")
+        raise Failure(ILLEGAL, f"{printable(said, 60)} is not an answer to a {question.kind}")
     return choice, np.nan, np.nan
 
 
@@ -274,9 +274,9 @@ def _numbers(said: Any) -> tuple[float, float]:
     try:
         equity, win = map(float, [*(said if isinstance(said, (list, tuple)) else [said]), np.nan][:2])
     except (TypeError, ValueError, OverflowError):
-        raise Failure(ILLEGAL, f"{printable(said, 60)} is no number") from None
+        raise Failure(ILLEGAL, f"{printable(said, 60)} is not a number") from None
     if not np.isfinite(equity):
-        raise Failure(ILLEGAL, f"{equity} is no equity")
+        raise Failure(ILLEGAL, f"{equity} is not an equity")
     return equity, win
 
 
@@ -298,7 +298,7 @@ def _play(question: Question, said: Any) -> int:
             raise ValueError
         return plays.index((*counts[:wide], *(0,) * (wide - len(counts))))
     except (ValueError, IndexError):
-        raise Failure(ILLEGAL, f"{printable(said, 60)} is no play of {question}") from None
+        raise Failure(ILLEGAL, f"{printable(said, 60)} is not a play of {question}") from None
 
 
 def _after(question: Question, text: str) -> list[int]:

@@ -30,42 +30,53 @@ EXAM_OPTIONS = "against timeout worst least threads resume as_json"
 @click.command()
 @click.argument("engine", required=False)
 @click.option(
-    "--set", "name", metavar="NAME|FILE", default="standard", show_default=True, help="Which questions."
+    "--set",
+    "name",
+    metavar="NAME|FILE",
+    default="standard",
+    show_default=True,
+    help="Set of questions: a name or a file (--list shows the names).",
 )
 @click.option(
-    "--against", metavar="ENGINE", help="Another engine to answer the same questions, compared in pairs."
+    "--against",
+    metavar="ENGINE",
+    help="Another engine, which answers the same questions; the two are compared in pairs.",
 )
 @click.option(
     "--score", "scores", multiple=True, metavar="A-B|money",
-    help="Only at this score, by points to go; may be repeated.",
+    help="Only questions at this score, such as 3-5 (points needed); repeatable.",
 )  # fmt: skip
-@options.choice_option("--kind", "kinds", among=KINDS, multiple=True, help="Only these.")
-@options.number_option("--sample", least=1, metavar="N", help="N of the questions, drawn at random.")
-@options.number_option("--seed", least=0, default=1, help="Of the draw.")
-@options.number_option("--timeout", least=0.001, default=10.0, help="Seconds after which an answer is late.")
+@options.choice_option(
+    "--kind", "kinds", among=KINDS, multiple=True, help="Only questions of this kind; repeatable."
+)
 @options.number_option(
-    "--worst", least=0, most=1000, default=5, help="How many of the dearest decisions to show."
+    "--sample", least=1, metavar="N", help="Draw N of the questions at random (default: all)."
+)
+@options.number_option("--seed", least=0, default=1, help="Seed of the draw.")
+@options.number_option("--timeout", least=0.001, default=10.0, help="Seconds until an answer counts as late.")
+@options.number_option(
+    "--worst", least=0, most=1000, default=5, help="How many of the most expensive wrong decisions to show."
 )
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False),
-    help="Write the report: .json, .html or text. Answers are kept beside it.",
+    help="Write the report: .json, .html or text. The answers are stored next to it.",
 )  # fmt: skip
 @options.number_option(
-    "--least", least=0, default=1e-7, help="What costs no more is not wrong (points, MWC)."
+    "--least", least=0, default=1e-7, help="A loss up to this is not wrong (points, or MWC at a score)."
 )
-@click.option("--ask", is_flag=True, help="Print the questions, a line each, and ask nobody.")
-@click.option("--list", "listing", is_flag=True, help="Print the sets there are.")
+@click.option("--ask", is_flag=True, help="Print the questions, one a line, and run no engine.")
+@click.option("--list", "listing", is_flag=True, help="List the sets.")
 @click.option(
     "--make", metavar="NAME|TABLE|FILES", multiple=True,
-    help="Make a set: of a name, from a table, from match files.",
+    help="Make a set: by its name, from a table, or from match files.",
 )  # fmt: skip
 @options.number_option(
-    "--count", least=1, most=10_000_000, metavar="N", help="How many questions --make draws."
+    "--count", least=1, most=10_000_000, metavar="N", help="With --make: how many questions to draw."
 )
-@click.option("--cubeless", is_flag=True, help="With --make: games without a cube.")
+@click.option("--cubeless", is_flag=True, help="With --make: questions without a cube.")
 @options.number_option(
     "--error", least=0, most=1, default=0, metavar="E",
-    help="With --make from match files: play out cube actions of long races, to this standard error.",
+    help="With --make from match files: roll out cube actions of long races to this standard error.",
 )  # fmt: skip
 @options.threads_option
 @options.force_option
@@ -98,7 +109,7 @@ def exam(
         click.echo(f"{matches.name:<16} {len(matches):>7,}  {matches.purpose}")
         return 0
     if not (how["timeout"] > 0 and how["least"] >= 0):
-        raise click.UsageError("--timeout and --least are numbers, not nan")
+        raise click.UsageError("--timeout and --least need a number, not nan")
     say: Any = (lambda text: None) if how["quiet"] else partial(click.echo, err=True)
     if make:
         options.refuse_ignored("--make", f"engine name sample ask {EXAM_OPTIONS}")
@@ -110,7 +121,7 @@ def exam(
         click.echo("\n".join(map(str, chosen.questions())))
         return 0
     if engine is None:
-        raise click.UsageError("which engine? name it, or see --list, --ask, --make")
+        raise click.UsageError("name an engine (or use --list, --ask or --make)")
     return _run_exam(chosen, [engine, *([against] if against else [])], **how)
 
 
@@ -136,7 +147,9 @@ def _run_exam(
         one = judging.judge(exam, answers, engine, least)
         judged.append(one)
         if one.count("late") + one.count("died") and not one.count("answered") + one.count("illegal"):
-            raise CapabilityError(f"{engine}: no question was answered: {judging.findings(one)[0].words}")
+            raise CapabilityError(
+                f"{engine}: the engine answered no question:  {judging.findings(one)[0].words}"
+            )
     made = report.Report(judged, worst)
     if output is not None:
         with storage.create(output, force=force) as sink:
@@ -164,7 +177,7 @@ def _select_questions(
     if sample is not None and sample < len(numbers):
         numbers = np.sort(np.random.default_rng(seed).choice(numbers, sample, replace=False))
     if not len(numbers):
-        raise click.UsageError("no question is left of the set")
+        raise click.UsageError("the options leave no question of the set")
     return exam if len(numbers) == len(exam) else exam.part(numbers)
 
 
@@ -174,9 +187,9 @@ def _make(
 ) -> int:  # fmt: skip
     """Build a set by name, from a table or from match files, and write it."""
     if output is None:
-        raise click.UsageError("--make writes a file: name it with -o")
+        raise click.UsageError("name the file that --make writes: -o FILE")
     by = f"--make {what[0]}"
-    several = click.UsageError(f"{by} makes a set by itself; several are match files")
+    several = click.UsageError(f"{by} makes a set on its own; only match files can be several")
     if what[0] in making.RECIPES:
         if len(what) > 1:
             raise several
@@ -213,14 +226,14 @@ def _make(
 @click.argument("file", type=click.Path())
 @click.option(
     "--column", "mapped", multiple=True, metavar="WHAT=NAME",
-    help="What a column is, such as win=p1; may be repeated.",
+    help="Column of a number, such as win=p1; repeatable.",
 )  # fmt: skip
 @options.number_option(
-    "--tolerance", least=0, most=1, default=0.002, metavar="E", help="By how much a number may be off."
+    "--tolerance", least=0, most=1, default=0.002, metavar="E", help="Allowed difference of a number."
 )
 @options.number_option(
     "--limit", least=0, default=400_000, metavar="N",
-    help="Most pairs of boards times cube states to calculate for one row.",
+    help="Limit of the calculation for one row, in pairs of boards times cube states.",
 )  # fmt: skip
 @options.quiet_option
 @options.json_option
@@ -239,10 +252,10 @@ def check_labels(
       bgfmt check-labels train.csv --column position=xgid --column win=p_win
     """
     if not tolerance >= 0:
-        raise click.UsageError("--tolerance is a number, not nan")
+        raise click.UsageError("--tolerance needs a number, not nan")
     bad = next((one for one in mapped if "=" not in one), None)
     if bad is not None:
-        raise click.UsageError(f"{bad!r}: a column is WHAT=NAME")
+        raise click.UsageError(f"{bad!r}: expected WHAT=NAME, such as win=p1")
     with Progress("checking", " rows", quiet=quiet) as progress:
         pairs = dict(one.split("=", 1) for one in mapped)
         found = labels.check(file, mapped=pairs, tolerance=tolerance, limit=limit, progress=progress)
@@ -250,8 +263,8 @@ def check_labels(
     if as_json:
         options.echo_json(asdict(found) | {"findings": [one.as_dict() for one in found.findings]})
         return code
-    click.echo(f"{file}: {found.rows:,} rows, {found.compared:,} beside exact numbers")
+    click.echo(f"{file}: {found.rows:,} rows, {found.compared:,} compared with exact numbers")
     click.echo("  columns: " + ", ".join(f"{what} ({name})" for what, name in found.columns.items()))
-    for words in [str(one) for one in found.findings] or ["no fault was found"]:
+    for words in [str(one) for one in found.findings] or ["no fault found"]:
         click.echo(f"  {words}")
     return code

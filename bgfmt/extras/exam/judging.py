@@ -61,7 +61,7 @@ def collect_answers(
     with ExitStack() as stack:
         first = stack.enter_context(closing(make()))
         if first.last_number >= len(exam):
-            there = f"it answers question {first.last_number + 1:,}, and the set has {len(exam):,}"
+            there = f"it answers question {first.last_number + 1:,}, but the set has {len(exam):,}"
             raise CapabilityError(f"{first.name}: {there}: answers to other questions")
         out = None
         if part:
@@ -157,7 +157,7 @@ def _replies(
             if failed[kind] >= MAX_FAILURES:
                 yield question, Failure(DIED, "given up"), 0.0
                 continue
-            said, seconds = next(replies, (Failure(DIED, "no more answers came"), 0.0))
+            said, seconds = next(replies, (Failure(DIED, "the answers ended early"), 0.0))
             bad = isinstance(said, Failure) and said.status in (LATE, DIED)
             failed[kind] = failed[kind] + 1 if bad and failed[kind] >= 0 else -1
             yield question, said, seconds

@@ -65,7 +65,7 @@ def read_rows(path: str) -> list[Row]:
     except (ValueError, csv.Error) as error:
         raise FormatError(f"{path}: no labels ({printable(error, 100)})") from None
     if not rows:
-        raise FormatError(f"{path}: no labels, not a row with names of columns")
+        raise FormatError(f"{path}: no labels: the first row has no column names")
     if "position" not in rows[0] and "us_1" in rows[0]:  # columns of a table that bgfmt exported
         for row in rows:
             sides = ([str(row[name]) for name in row if name.startswith(side)] for side in ("us_", "them_"))
@@ -100,7 +100,7 @@ def _json_rows(path: str) -> Iterator[Row]:
                 continue
             row = load_json(line)
             if not isinstance(row, dict):
-                raise ValueError("a line that is no object")
+                raise ValueError("a line is not a JSON object")
             if len(row) > MAX_COLUMNS:
                 raise ValueError(f"more than {MAX_COLUMNS:,} columns")
             yield {name: _scalar(value) for name, value in row.items()}
@@ -170,7 +170,7 @@ def columns_of(rows: list[Row], mapped: dict[str, str]) -> dict[str, str]:
     given = {name: None for row in rows for name in row if isinstance(name, str)}
     for role, name in mapped.items():
         if role not in NAMES:
-            raise FormatError(f"{role}={name}: no such column is known (there are: {', '.join(NAMES)})")
+            raise FormatError(f"{role}={name}: unknown column (known:  {', '.join(NAMES)})")
         if name not in given:
             raise FormatError(f"{role}={name}: no column {name!r}")
     found = dict(mapped)
@@ -181,7 +181,7 @@ def columns_of(rows: list[Row], mapped: dict[str, str]) -> dict[str, str]:
             found.setdefault(role, name)
     if "position" not in found:
         there = printable(", ".join(map(repr, given)), 400)
-        raise FormatError(f"no column of positions among {there}; name it: --column position=NAME")
+        raise FormatError(f"no column of positions in {there}; name it: --column position=NAME")
     if not set(found) & {*CHANCES, *MONEY, *MATCH}:
-        raise FormatError("no column of chances or equities is known; name them: --column win=NAME")
+        raise FormatError("no column of probabilities or equities; name them: --column win=NAME")
     return found

@@ -158,7 +158,7 @@ def _renumber_points(state: GameState, change: Numbering, us: bool, them: bool) 
 #: mistakes in numbering points: {cause: conversion from the counts given to those that were meant}
 NUMBERINGS: dict[str, Numbering] = {
     "off by one: the ace point left out": lambda counts: (0, *counts),
-    "off by one: the bar or what is off counted first": lambda counts: counts[1:],
+    "off by one: the bar, or borne-off chequers, counted first": lambda counts: counts[1:],
     "counted from the other end": lambda counts: (0,) * (6 - len(counts)) + counts[::-1],
 }
 WHOSE = (("", True, True), (" of the side on roll", True, False), (" of the other side", False, True))
@@ -177,8 +177,13 @@ def _hypotheses(column: str) -> Iterator[Hypothesis]:
         return state
 
     yield "sides exchanged: the other side is the one on roll", _exchange_sides, column, float
-    yield "the number is of the other side (sign, or chance to lose)", keep_state, column, lambda x: whole - x
-    after = "the number is after the turn: that of the other side on roll, turned"
+    yield (
+        "the number is the other side's (sign, or probability of losing)",
+        keep_state,
+        column,
+        lambda x: whole - x,
+    )
+    after = "the number is of the position after the turn, from the other side's view"
     theirs = OTHER_OWNER.get(column, column)
     yield after, _pass_turn, theirs, lambda x: whole - x
     if theirs in ("owned", "centered"):  # the other side may double
@@ -196,19 +201,19 @@ def _hypotheses(column: str) -> Iterator[Hypothesis]:
             words = "without a cube" if other == "cubeless" else f"with the cube {other}"
             if other != column:
                 yield f"the cube: the equity {words} in its place", keep_state, other, float
-        yield "a chance to win in place of an equity", keep_state, column, lambda x: (1 + x) / 2
+        yield "a win probability in place of an equity", keep_state, column, lambda x: (1 + x) / 2
         yield "for a cube at 2", keep_state, column, lambda x: 2 * x
         yield "for half of the cube", keep_state, column, lambda x: x / 2
         yield "Jacoby's rule: counted in one alone", lambda s: replace(s, jacoby=not s.jacoby), column, float
         yield "cut at one point", keep_state, column, lambda x: min(max(x, -1.0), 1.0)
-        yield "the cube: the best action counted, not rolling on", keep_state, f"best {column}", float
+        yield "the value of the best cube action, not of rolling on", keep_state, f"best {column}", float
     elif column == "win":
-        yield "an equity in place of a chance", keep_state, "cubeless", float
+        yield "an equity in place of a probability", keep_state, "cubeless", float
     elif column in MATCH:
         for other in MATCH:
             if other != column:
                 yield f"the number of {other} in its place", keep_state, other, float
-        yield "the score left out: an equity for money", GameState.as_money, "centered", float
+        yield "the score is ignored: an equity for money", GameState.as_money, "centered", float
 
 
 # -- rules without exact values -------------------------------------------------------------------------------
@@ -224,15 +229,15 @@ def _check_rules(
     chances = {name: values[name] for name in CHANCES if name in values}
     for name, chance in chances.items():
         if not -SLACK <= chance <= 1 + SLACK:
-            cause = "an equity in place of a chance" if -1 <= chance < 0 else ""
-            yield f"{name} is no chance", "in per cent" if 1 < chance <= 100 else cause, f"{chance:g}"
+            cause = "an equity in place of a probability" if -1 <= chance < 0 else ""
+            yield f"{name} is not a probability", "in per cent" if 1 < chance <= 100 else cause, f"{chance:g}"
             return
     win = chances.get("win")
     lose = values.get("lose")
     if win is not None and lose is not None and abs(win + lose - 1) > max(SLACK, tolerance):
         rest = lose + sum(chances.values())
-        cause = "gammons are counted apart from single games" if abs(rest - 1) <= tolerance else ""
-        yield "win and lose are not 1 together", cause, f"{win:g} and {lose:g}"
+        cause = "wins do not include gammons" if abs(rest - 1) <= tolerance else ""
+        yield "win and lose do not add up to 1", cause, f"{win:g} and {lose:g}"
     for name, most, cause in (
         ("win_gammon", win, "gammons are not counted among the wins"),
         ("win_backgammon", chances.get("win_gammon"), "gammons are not counted in it"),
@@ -248,20 +253,20 @@ def _check_rules(
         if chances.get(name, 0.0) > SLACK and own.chequers < MAX_CHEQUERS:
             cause = "gammon columns exchanged between the sides"
             if other.chequers < MAX_CHEQUERS:
-                cause = "a side has borne off already: rolled out by a net"
+                cause = "a side has borne off already: rolled out by a neural net"
             yield f"{name} without fifteen chequers", cause, f"{chances[name]:g}, {own.chequers} chequers"
     if "cubeless" in values and state.money and {"win", "win_gammon", "lose_gammon"} <= chances.keys():
         made = sum(sign * chances.get(name, 0.0) for sign, name in zip(SIGNS, CHANCES, strict=True)) - 1
         if abs(made - values["cubeless"]) > max(tolerance, 1e-3):
             cause = "a cubeful equity, another unit, or of another row"
             example = f"{values['cubeless']:g}, chances make {made:g}"
-            yield "the equity is not that of its chances", cause, example
+            yield "the equity does not follow from the probabilities", cause, example
     owned, centered, opponent = (values.get(name) for name in EQUITY_COLUMNS[1:])
     if owned is not None and opponent is not None and owned < opponent - 2 * tolerance:
         words = "the cube is worth more to the other side"
         yield words, "cube columns exchanged", f"{owned:g} < {opponent:g}"
     if centered is not None and centered > max(1.0, values.get("cubeless", 0.0)) + 3 + tolerance:
-        yield "centered is no equity", "", f"{centered:g}"
+        yield "centered is not an equity", "", f"{centered:g}"
 
 
 # -- the check ------------------------------------------------------------------------------------------------
@@ -333,7 +338,7 @@ class _Check:
                 raise PositionError(f"{state.position}: the game is over")
             return state
         except BgfmtError as error:
-            cause = "the row is short" if row.get(self.columns["position"]) is None else ""
+            cause = "the row has too few values" if row.get(self.columns["position"]) is None else ""
             self.note(k, "no position", cause, printable(error, 120))
             return None
 
@@ -348,11 +353,11 @@ class _Check:
         except (TypeError, ValueError, OverflowError):
             causes = {"%": "in per cent", ",": "a decimal comma"}
             cause = next((words for sign, words in causes.items() if sign in str(said)), "")
-            self.note(k, f"{role} is no number", cause, f"{name} is {printable(said, 40)!r}")
+            self.note(k, f"{role} is not a number", cause, f"{name} is {printable(said, 40)!r}")
             return None
         if np.isfinite(number):
             return number
-        self.note(k, f"{role} is no number", "a division by zero or a missing value", f"{name} is {number}")
+        self.note(k, f"{role} is not a number", "a division by zero or a missing value", f"{name} is {number}")
         return None
 
     def tolerance_of(self, role: str, *rows: int) -> float:
@@ -400,7 +405,7 @@ class _Check:
             value = values[k]
             numbers = [(cause, change(state), column, unit) for cause, change, column, unit in hypotheses]
             for by, words in ((-1, "before"), (1, "behind")):
-                cause = f"labels moved by a row: that of the row {words}"
+                cause = f"labels are shifted by a row: the label of the row {words}"
                 numbers.append((cause, self.states.get(k + by), role, float))
             for cause, meant, column, unit in numbers:
                 true = self.truth.lookup(meant).get(column)
@@ -438,6 +443,6 @@ class _Check:
                 if abs(a - b) > self.tolerance_of(role, before, k):
                     cause = "labels of two runs or two settings in one file"
                     if true is not None and abs(a - true) >= abs(b - true):
-                        cause = "the later row is the nearer"
+                        cause = "the later row is closer to the exact number"
                     name = f"{role} differs from an earlier row of the same position"
                     self.note(k, name, cause, f"{a:g} in row {before + 1}, here {b:g}")

@@ -263,7 +263,7 @@ def from_table(
         judges = [Judge(two[0])]
         cubeless = cubeless or not two[0].cubeful
     else:
-        raise NotCoveredError(f"questions are drawn from tables of both sides, not from a {table.kind} table")
+        raise NotCoveredError(f"questions are drawn from two-sided tables, not from a {table.kind} table")
     cubes = [Cube()] if cubeless else [Cube("centered"), Cube("owned", 2), Cube("opponent", 2), Cube()]
     groups = [
         (judge, kind, cube)
@@ -277,7 +277,7 @@ def from_table(
     rng = np.random.default_rng(seed)
     whole = sum(4 if kind == PLAY else 2 for _, kind, _ in groups)
     if not groups:
-        raise NotCoveredError(f"the table answers no questions of the kinds {', '.join(kinds)}")
+        raise NotCoveredError(f"the table cannot answer questions of the kinds {', '.join(kinds)}")
     parts = []
     for judge, kind, cube in groups:
         wanted = max(1, round(count * (4 if kind == PLAY else 2) / whole))
@@ -375,7 +375,7 @@ def solve_questions(asked: Iterable[QuestionSpec], limit: int = LIMIT, error: fl
         every = np.array(results, np.int64), np.array(list(worths.values()))
         parts.append(Exam(row, sets.starts_of([len(worths)]), *every, (stratum,), met=met.name))
     if not parts:
-        raise NotCoveredError("no question is left: nothing was asked, or all is beyond the limit")
+        raise NotCoveredError("no question is left: there is no decision, or all exceed the limit")
     return sets.join_sets(parts)
 
 
@@ -595,7 +595,7 @@ class Recipe:
 
 
 RECIPES = {
-    "standard": Recipe("all of a bear-off: money, scores, every kind of question, and the traps", _standard),
+    "standard": Recipe("all of a bear-off: money, scores, every kind of question, and traps", _standard),
     "money": Recipe("up to six chequers a side for money, as many positions of each number of chequers",
                     lambda count, seed: from_table(small_table(), count, seed)),
     "scores": Recipe("up to six chequers a side at 24 scores", _scores),
@@ -605,7 +605,7 @@ RECIPES = {
     "outside": Recipe("races of up to five chequers a side with a chequer outside the home board",
                       lambda count, seed: from_table(solver.two_sided(9, 5, recipe="exact"), count, seed,
                                                      outside=True)),
-    "races": Recipe("races of 12 to 15 chequers a side within ten points, by play-outs, with their errors",
+    "races": Recipe("races of 12 to 15 chequers a side within ten points, by rollouts, with their errors",
                     lambda count, seed: solve_questions(race_questions(np.random.default_rng(seed), count), 0, 0.001),
                     180),
     "cubes-at-scores": Recipe("15,900 doubles and their takes: 300 positions at 24 scores", _differences, 31_800),
@@ -645,12 +645,12 @@ def load_named(name: str, say: Callable[[str], None] = lambda text: None) -> Exa
             return sets.load(str(kept), name)
     if name not in RECIPES:
         there = ", ".join([*RECIPES, "matches"])
-        raise PositionError(f"{name}: neither a set of questions by name ({there}) nor a file")
+        raise PositionError(f"{name}: neither the name of a set ({there}) nor a file")
     path = gnubg_folders.user_data() / "bgfmt" / "exams" / f"{name}-{SEED}.npz"
     try:
         return sets.load(str(path), name)
     except (OSError, BgfmtError):
-        say(f"making the set {name} in {path.parent}, once")
+        say(f"creating the set {name} in {path.parent}, once")
     exam = make(name)
     with suppress(OSError, BgfmtError):  # without the cache it is built again next time
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -69,9 +69,7 @@ def calibration(name: str, bins: Sequence[Sequence[float]]) -> str:
         slack = BEYOND * (high - low)
         return min(max(value, low - slack), high + slack)
 
-    out = [
-        f'<svg class="plot" viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="true values by those said">'
-    ]
+    out = [f'<svg class="plot" viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="true values by answers">']
     for tick in np.linspace(low, high, TICKS + 1):
         x = across(tick)
         y = up(tick)
@@ -81,7 +79,7 @@ def calibration(name: str, bins: Sequence[Sequence[float]]) -> str:
         out.append(f'<text class="e" x="{left - 5}" y="{y + 4:.1f}">{tick:g}</text>')
     out.append(f'<line x1="{left}" y1="{base}" x2="{SIZE - margin}" y2="{margin}"/>')
     middle = left + width / 2
-    out.append(f'<text class="m" x="{middle:.0f}" y="{SIZE - 6}">said</text>')
+    out.append(f'<text class="m" x="{middle:.0f}" y="{SIZE - 6}">answer</text>')
     half = (base + margin) / 2
     out.append(f'<text class="m" x="14" y="{half:.0f}" transform="rotate(-90 14 {half:.0f})">true</text>')
     for said, true, many in bins:

@@ -50,7 +50,7 @@ class Lines(Candidate):
     def __init__(self, command: str) -> None:
         self.command = shlex.split(command)
         if not self.command:
-            raise CapabilityError("which command? lines:COMMAND, ubgi:COMMAND")
+            raise CapabilityError("name the command: lines:COMMAND or ubgi:COMMAND")
         self.begin()
 
     def begin(self) -> EngineProcess:
@@ -90,7 +90,7 @@ class Lines(Candidate):
         said = talk.read_line(until)
         if talk.unread:  # and more may follow
             self.close()
-            raise Failure(ILLEGAL, "more than one line of answer")
+            raise Failure(ILLEGAL, "the answer has more than one line")
         return said
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ def expressible_state(question: Question) -> GameState:
     if question.owner != "none":
         return question.state
     if question.away is not None or MAX_CHEQUERS in (sum(question.us), sum(question.them)):
-        raise Failure(REFUSED, "a game without a cube cannot be told")
+        raise Failure(REFUSED, "the protocol has no game without a cube")
     return GameState.of(question.position, question.dice, away=(1, 1))
 
 
@@ -177,7 +177,7 @@ class External(Candidate):
                 self.file.flush()
                 if said := self.file.readline():
                     break
-                raise ConnectionError("the server hung up")
+                raise ConnectionError("the server closed the connection")
             except OSError as error:
                 self.file = None
                 if not (again and isinstance(error, ConnectionError)):
@@ -224,7 +224,7 @@ class Http(Candidate):
     def reply(self, question: Question) -> object:  # type: ignore[override]
         """Answer one question by a request to the service's route `/move` or `/eval`."""
         if question.away is not None or question.owner not in ("none", "centered") or question.beavers:
-            raise Failure(REFUSED, "only money with a centered cube can be asked")
+            raise Failure(REFUSED, "only money play with a centered cube is supported")
         points = {f"p{k}": n for k, n in enumerate(question.us, 1) if n}
         points |= {f"p{25 - k}": -n for k, n in enumerate(question.them, 1) if n}
         if question.dice:
@@ -238,7 +238,7 @@ class Http(Candidate):
         if question.owner != "none":
             equity = found.get("equity", {}).get("best")
             if equity is None:
-                raise Failure(REFUSED, "no equity with a cube is told")
+                raise Failure(REFUSED, "the answer has no cubeful equity")
         return {"equity": equity, "win": chances["win"]}
 
 
@@ -286,7 +286,7 @@ class Gnubg(Lines):
         words = parse_options(options, "plies", "tables", "program")
         found = shutil.which(words.get("program", "gnubg"), path=f"{os.environ.get('PATH', '')}:/usr/games")
         if found is None:
-            raise CapabilityError("gnubg: no program of that name is installed")
+            raise CapabilityError("gnubg: not installed")
         self.command = [found, "-t", "-q", "-r"]
         self.options = words
         self.begin()
@@ -359,7 +359,7 @@ class PyGnubg(Candidate):
             values = [-self.evaluate(them, play, info)[5] if any(play) else np.inf for play in plays]
             return int(np.argmax(values))
         if question.kind != "equity" or question.owner != "none" or length:
-            raise Failure(REFUSED, "the package tells no cube actions")
+            raise Failure(REFUSED, "the package has no cube actions")
         found = self.evaluate(us, them, info)
         return {"equity": found[5], "win": found[0]}
 
@@ -377,7 +377,7 @@ class Bgsage(Candidate):
     def reply(self, question: Question) -> object:  # type: ignore[override]
         """Answer one question by bgsage's analyzer; Failure for questions that it cannot answer."""
         if question.owner == "none" and question.kind != "equity":
-            raise Failure(REFUSED, "it plays with a cube")
+            raise Failure(REFUSED, "games without a cube are not supported")
         us = question.us
         them = question.them
         points = [0, *us, *(0,) * (24 - len(us)), 0]
@@ -398,7 +398,7 @@ class Bgsage(Candidate):
         if question.kind == "take":
             return "beaver" if question.beavers and found.is_beaver else bool(found.should_take)
         if question.away is not None:
-            raise Failure(REFUSED, "it tells no chances to win a match")
+            raise Failure(REFUSED, "it has no match winning probabilities")
         best = found.cubeless_equity if question.owner == "none" else found.optimal_equity
         return {"equity": best, "win": found.probs.win}
 
@@ -408,7 +408,7 @@ class Rule(Candidate):
 
     def __init__(self, name: str) -> None:
         if name not in RULES:
-            raise CapabilityError(f"no rule is called {name!r} (there are: {', '.join(RULES)})")
+            raise CapabilityError(f"no rule {name!r} (there are: {', '.join(RULES)})")
         self.rule = RULES[name]
 
     def answers(self, questions: Sequence[Question], timeout: float) -> Iterator[tuple[object, float]]:

@@ -220,7 +220,7 @@ class Report:
 
     def page(self) -> str:
         """Return the report as an HTML page that makes no requests."""
-        title = " beside ".join(printable(data["engine"], 80) for data in self.engines)
+        title = " and ".join(printable(data["engine"], 80) for data in self.engines)
         body = [f"<p>{escaped(line, 400)}</p>" for line in self.pair_lines()]
         for data, judged in zip(self.engines, self.judged, strict=True):
             body += _section(data, judged, named=len(self.engines) > 1)
@@ -237,10 +237,10 @@ class Report:
         if self.paired is not None:
             data, first, second = self.paired, *(one["engine"] for one in self.engines)
             yield (
-                f"{first} beside {second}, {data['decisions']:,} decisions of both on {data['positions']:,} positions"
+                f"{first} and {second}:  {data['decisions']:,} decisions of both on {data['positions']:,} positions"
             )
             yield (
-                f"  equity lost, first less second: {data['difference']:+.6f}, "
+                f"  difference in equity lost (first minus second):  {data['difference']:+.6f}, "
                 f"standard error {_number(data['standard_error'])}, p {data['p']:.2g} (paired, by position)"
             )
             alone = (
@@ -332,7 +332,7 @@ def _section(data: dict[str, Any], judged: Judged, *, named: bool) -> Iterator[s
     if named:
         yield f"<h2>{escaped(data['engine'], 80)}</h2>"
     about = f"{exam['name']}: {exam['questions']:,} questions, {exam['purpose']}. "
-    about += f"Made by {exam['origin']}. SHA-256 {exam['digest']}."
+    about += f"Created by {exam['origin']}. SHA-256 {exam['digest']}."
     yield f'<p class="soft">{escaped(about, 600)}</p>'
     yield f"<p>{_format_counts(data)}; {data['seconds']['all']:.2f} s.</p>"
     yield "<h3>Findings</h3>"

@@ -312,14 +312,14 @@ def load(path: str, name: str = "") -> Exam:
             error.filename is not None
         ):  # the file cannot be opened; zipfile and bz2 raise OSError without a name for damage
             raise
-        raise FormatError(f"{name}: no set of questions (OSError)") from None
+        raise FormatError(f"{name}: not a set of questions (OSError)") from None
     except Exception as error:  # zipfile, zlib and NumPy raise errors of many kinds for damaged archives
-        raise FormatError(f"{name}: no set of questions ({type(error).__name__})") from None
+        raise FormatError(f"{name}: not a set of questions ({type(error).__name__})") from None
     if version != VERSION:
-        raise FormatError(f"{name}: a set of questions of another version of bgfmt")
+        raise FormatError(f"{name}: a set of questions from another version of bgfmt")
     problem = _problem(made)
     if problem or made.digest != digest:
-        raise FormatError(f"{name}: a damaged set of questions ({problem or 'its digest is another'})")
+        raise FormatError(f"{name}: a damaged set of questions ({problem or 'its checksum differs'})")
     return made
 
 

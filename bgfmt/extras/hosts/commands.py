@@ -30,16 +30,20 @@ def _where_options(function: F) -> F:
     """Add the options `--user`, `--dir` and `--host` to a command, the parameters of `_place`."""
     hosts = click.Choice(list(HOSTS))
     folder = click.Path(file_okay=False)
-    host = click.option("--host", type=hosts, help="Which program (default: the one found here).")
-    here = click.option("--dir", "folder", metavar="DIR", type=folder, help="This folder instead.")
-    user = click.option("--user", is_flag=True, help="A private folder of yours; needs no root.")
+    host = click.option(
+        "--host", type=hosts, help="Program to check for (default: the one found on this machine)."
+    )
+    here = click.option(
+        "--dir", "folder", metavar="DIR", type=folder, help="Use this folder instead of the program's."
+    )
+    user = click.option("--user", is_flag=True, help="Use a private folder of yours; needs no root.")
     return user(here(host(function)))
 
 
 def _until_option(default: str) -> Callable[[F], F]:
     """Return the option `--until` with a default."""
     return options.choice_option(
-        "--until", among=LEVELS, default=default, help="How far the verification goes."
+        "--until", among=LEVELS, default=default, help="Last level of the verification."
     )
 
 
@@ -59,9 +63,9 @@ def gnubg() -> None:
 @_until_option("recurrence")
 @options.json_option
 def check(file: str, until: str, as_json: bool) -> int:
-    """Check whether gnubg would read FILE and use it rightly. gnubg itself checks almost nothing.
+    """Check whether gnubg would read FILE and use it correctly. gnubg itself checks almost nothing.
 
-    Exit code 0: it may be installed; 1: it must not, with the reasons; 2: it is not readable at all.
+    Exit code 0: safe to install; 1: not safe, with the reasons; 2: not readable.
 
     \b
     Example:
@@ -83,9 +87,9 @@ def check(file: str, until: str, as_json: bool) -> int:
 
 @gnubg.command()
 @click.argument("file", type=click.Path())
-@click.option("--slot", metavar="SLOT", help="Into which slot (default: the one it fits best).")
+@click.option("--slot", metavar="SLOT", help="Slot to install into (default: the best fit).")
 @_where_options
-@click.option("--link", is_flag=True, help="Put a link there instead of a copy.")
+@click.option("--link", is_flag=True, help="Install a link instead of a copy.")
 @_until_option("recurrence")
 @options.json_option
 def install(file: str, slot: str | None, link: bool, until: str, as_json: bool, **where: Any) -> int:
@@ -103,7 +107,7 @@ def install(file: str, slot: str | None, link: bool, until: str, as_json: bool, 
         return 0
     click.echo(f"installed {done.path} ({done.examination.title}; {done.examination.verdict})")
     if done.replaced:
-        click.echo(f"  the file from before is kept as {done.replaced}")
+        click.echo(f"  the previous file is kept as {done.replaced}")
     for note in done.examination.warnings:
         click.echo(f"  note: {note}")
     for command in done.start:
@@ -124,7 +128,7 @@ def _where_words(host: str | None, folder: str | None, user: bool) -> list[str]:
 @gnubg.command()
 @click.argument("slot", required=False)
 @_where_options
-@click.option("--force", is_flag=True, help="Even if the file has been changed since.")
+@click.option("--force", is_flag=True, help="Uninstall even if the file has been changed since.")
 def uninstall(slot: str | None, force: bool, **where: Any) -> int:
     """Take out what `install` has put in, and put back what was there before. Without SLOT: everything.
 
@@ -181,9 +185,9 @@ def _hints(where: dict[str, Any]) -> Iterator[None]:
     except gnubg_folders.InstallError as error:
         hint = ""
         if isinstance(error, NotAllowedError) and not (where["folder"] or where["user"]):
-            hint = "; that needs root (sudo), or --user for a private folder without root"
+            hint = "; use sudo, or --user for a private folder without root"
         elif "has been changed since" in str(error):
-            hint = " (--force takes it out)"
+            hint = " (--force uninstalls it)"
         raise click.ClickException(f"{error}{hint}") from None
 
 
@@ -196,14 +200,14 @@ def _place(host: str | None, folder: str | None, user: bool) -> Place:
 
 _engine_option = click.option(
     "--engine", metavar="NAME[:KEY=VALUE,...]",
-    help="Ask an engine (bkg) in place of tables; its own options behind the name.",
+    help="Answer with an engine (bkg) instead of tables; its own options follow the name.",
 )  # fmt: skip
 
 
 def _engine_of(text: str, databases: Sequence[str]) -> engines.Decider:
     """Return the engine of an `--engine` value as hosts query it; UsageError if databases are given, too."""
     if databases:
-        raise click.UsageError(f"--engine answers without tables: leave out {databases[0]}")
+        raise click.UsageError(f"--engine takes no tables: remove {databases[0]}")
     name, _, rest = text.partition(":")
     return engines.EngineDecider(engines.create(name, engines.parse_options(rest.split(","))))
 
@@ -215,14 +219,14 @@ def _engine_of(text: str, databases: Sequence[str]) -> engines.Decider:
 @click.option("--resign", is_flag=True, help="Resign games that a two-sided table gives as certainly lost.")
 @options.choice_option(
     "--fallback", among=("rule", "gnubg"), default="rule",
-    help="Who plays where no table reaches: a plain rule, or the gnubg Python package.",
+    help="What answers where no table does: a simple rule, or the gnubg Python package.",
 )  # fmt: skip
 @options.number_option(
     "--connections", least=1, default=2000,
-    help="At most this many at once; beyond, the one silent longest gives way.",
+    help="Maximum number of connections; beyond it the one idle longest is closed.",
 )  # fmt: skip
 @_engine_option
-@click.option("--verbose", is_flag=True, help="Tell every question and answer on stderr.")
+@click.option("--verbose", is_flag=True, help="Print every query and answer on stderr.")
 @asking.engine_options
 @options.as_option
 def gnubg_external(
@@ -265,7 +269,7 @@ def gnubg_external(
 @click.argument("databases", nargs=-1, type=click.Path(), metavar="[DB...]")
 @_engine_option
 @click.option(
-    "--check", metavar="COMMAND", help="Ask another engine the questions of a corpus, and tell what it fails."
+    "--check", metavar="COMMAND", help="Run the conformance tests against another engine and list what fails."
 )
 @click.option(
     "--protocol",

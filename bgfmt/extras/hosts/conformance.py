@@ -50,14 +50,14 @@ class EngineProcess:
     Raises
     ------
     CapabilityError
-        If the program cannot be started.
+        If the program did not start.
     """
 
     def __init__(self, command: Sequence[str], **options: Any) -> None:
         try:
             self.process: Any = subprocess.Popen(command, bufsize=0, **PIPES, **options)
         except OSError as error:
-            raise CapabilityError(f"{command[0]}: cannot be started ({error.strerror})") from None
+            raise CapabilityError(f"{command[0]}: did not start ({error.strerror})") from None
         self.unread = b""  # output behind the last line that was read
         self.errors = b""
         self.listener = threading.Thread(target=self._read_errors, daemon=True)
@@ -232,7 +232,7 @@ def expect_play(
         points = {"bar": BAR, "off": OFF}
         moves = [[points.get(word, word) for word in pair] for pair in pairs]
         changes = count_changes((int(start), int(end)) for start, end in moves)
-        return "" if changes in legal else f"{text!r} is no legal play"
+        return "" if changes in legal else f"{text!r} is not a legal play"
 
     return find_fault
 
@@ -314,9 +314,9 @@ def check_eval(answers: list[str]) -> str:
     except ValueError:
         return f"no numbers in {answers[-1][:60]!r}"
     if not {"win", "equity", "mwc"} & set(pairs):
-        return "none of win, equity and mwc is there"
+        return "win, equity and mwc are all missing"
     sound = all(0 <= pairs.get(name, 0.5) <= 1 for name in ("win", "mwc"))
-    return "" if sound else "a probability is not from 0 to 1"
+    return "" if sound else "a probability is not between 0 and 1"
 
 
 def check_info(answers: list[str]) -> str:
@@ -335,7 +335,7 @@ def check_keys(answers: list[str]) -> str:
         if match["low"] and not int(match["low"]) <= int(match["default"]) <= int(match["high"]):
             return f"the default is outside the range: {line[:60]!r}"
         if match["values"] and match["choice"] not in match["values"].split("|"):
-            return f"the default is none of the values: {line[:60]!r}"
+            return f"the default is not one of the values:  {line[:60]!r}"
     names = [line.split()[1] for line in lines]
     return "" if len(names) == len(set(names)) else "a key is listed twice"
 
@@ -494,11 +494,11 @@ def check(command: str, versions: Sequence[str] = ()) -> list[Outcome]:
     Raises
     ------
     CapabilityError
-        If the engine cannot be started or does not answer `ubgi` and `isready`.
+        If the engine did not start or does not answer `ubgi` and `isready`.
     """
     words = shlex.split(command)
     if not words:
-        raise CapabilityError("--check: which command?")
+        raise CapabilityError("--check needs the command that starts the engine")
     outcomes = list[Outcome]()
     for version in versions or find_versions(greet(words, command)):
         outcomes += check_version(words, command, version)

@@ -23,12 +23,16 @@ from bgfmt.cli.terminal import say
 @click.argument("chequers", type=click.Choice(["1", "2", "3"]))
 @recipe_option("gnubg", "exact")
 @click.option(
-    "--threshold", type=click.FloatRange(0, 1), help="Sweep until no number changes by more (makehyper -t)."
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    help="Sweep until no number changes by more than this (makehyper -t).",
 )
 @click.option(
-    "--restart", type=click.Path(), metavar="FILE", help="Begin with this file's numbers (makehyper -r)."
+    "--restart", type=click.Path(), metavar="FILE", help="Start from this file's numbers (makehyper -r)."
 )
-@click.option("--resume", is_flag=True, help="Go on from the state that an ended run left in OUTPUT.sweeps.")
+@click.option(
+    "--resume", is_flag=True, help="Continue from the state that an interrupted run left in OUTPUT.sweeps."
+)
 @common_options
 def hypergammon(chequers: str, quiet: bool, **common: Any) -> None:
     """Solve hypergammon: outcome probabilities and money equities of 1, 2 or 3 chequers a side, with contact.
@@ -50,18 +54,20 @@ def hypergammon(chequers: str, quiet: bool, **common: Any) -> None:
 @click.argument("length", type=click.IntRange(1, 64))
 @click.option(
     "--table", type=click.Path(), metavar="FILE",
-    help="A hypergammon table (default: one of recipe exact, solved).",
+    help="Hypergammon table to use (default: solve one with recipe exact).",
 )  # fmt: skip
 @click.option(
     "--chequers", type=click.Choice(["1", "2", "3"]), help="Chequers of the table that is solved (default: 3).",
 )  # fmt: skip
 @click.option(
     "--cube-efficiency", "live", type=click.FloatRange(0, 1),
-    help="From 0, a dead cube, to 1, a live one (default: 2/3).",
+    help="Cube efficiency, from 0 (dead) to 1 (live) (default: 2/3).",
 )  # fmt: skip
-@click.option("--exact", is_flag=True, help="Solve every score with its cube, by no model.")
-@click.option("--resume", is_flag=True, help="Go on from OUTPUT.scores, which an ended exact run left.")
-@click.option("-o", "--output", type=click.Path(), required=True, help="The XML file to make.")
+@click.option("--exact", is_flag=True, help="Solve every score with its cube, without a model.")
+@click.option(
+    "--resume", is_flag=True, help="Continue from OUTPUT.scores, which an interrupted exact run left."
+)
+@click.option("-o", "--output", type=click.Path(), required=True, help="The XML file to write.")
 @options.quiet_option
 @options.threads_option
 @options.force_option
@@ -78,7 +84,7 @@ def hypergammon_met(chequers: str | None, live: float | None, output: str, quiet
       bgfmt solve hypergammon-met 9 --exact --chequers 2 -o hyper2.xml
     """
     if how["table"] is not None and chequers is not None:
-        raise click.UsageError("--chequers says what to solve; --table is solved already")
+        raise click.UsageError("--chequers and --table exclude each other")
     how |= {"sweeping": None if quiet else echo_sweep, "live": live}
     how["solving"] = None if quiet else say
     try:

@@ -259,9 +259,9 @@ def hypergammon_met(
         For an existing file, unless `force`.
     """
     if exact and (table is not None or live is not None):
-        raise SolverError("an exact match equity table is made of no table, and its cube has no efficiency")
+        raise SolverError("an exact match equity table takes neither a table nor a cube efficiency")
     if resume and not exact:
-        raise SolverError("only an exact match equity table is made in parts that another run can go on from")
+        raise SolverError("only an exact match equity table can be resumed")
     live = DEFAULT_EFFICIENCY if live is None else live
     solver = HypergammonSolver(points, chequers, recipe="exact", sweeping=sweeping)
     check_output(path, force=force)
@@ -270,7 +270,7 @@ def hypergammon_met(
     kept = Path(f"{path}.scores")
     if exact:
         if kept.exists() and not resume and not force:
-            message = "holds the scores of an ended run, and going on from it was not asked for"
+            message = "holds the scores of an interrupted run"
             raise ScratchError(str(kept), "unfinished", message)
         if resume and not kept.exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(kept))

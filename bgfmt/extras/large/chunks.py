@@ -126,9 +126,7 @@ class Remote(Folder):
     """Objects at an fsspec address; `write` is as atomic as the file system's own."""
 
     def __init__(self, address: str) -> None:
-        fsspec = extra(
-            "fsspec.core", f"{address}: stores with an address need fsspec", install_hint("cluster")
-        )
+        fsspec = extra("fsspec.core", f"{address}: stores at an address need fsspec", install_hint("cluster"))
         self.files, self.path = fsspec.url_to_fs(address)
 
     def _name(self, key: str) -> str:
@@ -274,7 +272,7 @@ def open_store(path: PathLike) -> StoreSource | None:
     if is_store(path):
         return StoreSource(path)
     if has_arrays(path):
-        raise FormatError(f"{os.fspath(path)}: there is no {ROOT}, which describes a store of chunks")
+        raise FormatError(f"{os.fspath(path)}: not a store of chunks: it has no {ROOT}")
     return None
 
 

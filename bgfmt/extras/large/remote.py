@@ -155,8 +155,8 @@ class RemoteSource(RangeSource):
         """Read the whole file into memory; CapabilityError if it has more than `whole_bytes` bytes."""
         if self.size > self._web.whole_bytes:
             raise CapabilityError(
-                f"{self.name}: this format is read whole, and {self.size:,} bytes are more than the "
-                f"{self._web.whole_bytes:,} that are fetched for that"
+                f"{self.name}: this format must be read whole, and {self.size:,} bytes are more than the "
+                f"{self._web.whole_bytes:,} that are fetched at most"
             )
         return WholeRemote(self.read(0, self.size), self._web)
 
@@ -386,7 +386,7 @@ def _within(web: Web, ask: Callable[[], T]) -> T:
     try:
         return found.result(web.timeout)
     except TimeoutError:
-        text = f"the answer was not there after {web.timeout:g} seconds"
+        text = f"no answer within {web.timeout:g} seconds"
         raise _Again(NetworkError(f"{web.name}: {text}")) from None
 
 
@@ -440,7 +440,7 @@ class Web:
                 return b"", b""
             _, _, total = self._parse_content_range(response)
             if total is None:
-                raise NetworkError(f"{self.name}: the server does not say how large the file is", 206)
+                raise NetworkError(f"{self.name}: the server does not state the size of the file", 206)
             self.size = total
             self.seen = version_mark(response)
             return self._body(response, 0, min(size, total)), None
@@ -537,7 +537,7 @@ class Web:
         response.close()
         shown = f"{size:,}" if size is not None else f"more than {self.whole_bytes:,}"
         raise RangeNotSupportedError(
-            f"{self.name}: the server knows no byte ranges, and its {shown} bytes are more than the "
+            f"{self.name}: the server does not support byte ranges, and its {shown} bytes are more than the "
             f"{self.whole_bytes:,} that are read whole (`whole_bytes`): download it, or `bgfmt serve` it there"
         )
 
@@ -551,7 +551,7 @@ def strip_credentials(url: str, urllib3: Any) -> tuple[str, dict[str, str]]:
     except ValueError as error:
         raise NetworkError(f"{url.rpartition('@')[2][:200]}: {error}") from None
     if not host:
-        raise NetworkError(f"{url[:200]}: names no server")
+        raise NetworkError(f"{url[:200]}: has no server name")
     shown = (f"[{host}]" if ":" in host else host) + (f":{port}" if port is not None else "")
     clean = urlunsplit((parts.scheme.lower(), shown, parts.path or "/", parts.query, ""))
     if parts.username is None:

@@ -183,7 +183,7 @@ def _read_description(solver: Solver, path: str, resume: bool, force: bool) -> S
                 p.is_symlink() or not ours.fullmatch(p.relative_to(path).as_posix())
                 for p in Path(path).rglob("*")
             ):
-                message = f"{path}: exists already and is no store of a solve"
+                message = f"{path}: exists already and is not the store of a solve"
                 raise OutputExistsError(message, replaceable=False) from None
             for name in (MAIN, NUMBERS):  # of which table nobody knows
                 ChunkStore(path).places.remove(name)
@@ -197,8 +197,12 @@ def _read_description(solver: Solver, path: str, resume: bool, force: bool) -> S
         what = f"holds {facts.kind} {facts.points}x{facts.chequers}, another table"
         raise ScratchError(path, "foreign", what)
     if not resume:
-        state = "is whole already" if facts.state == "whole" else "holds the finished part of an ended run"
-        raise ScratchError(path, "unfinished", f"{state}, and going on from it was not asked for")
+        state = (
+            "is complete already"
+            if facts.state == "whole"
+            else "holds the unfinished table of an interrupted run"
+        )
+        raise ScratchError(path, "unfinished", f"{state}")
     return facts
 
 
@@ -246,7 +250,7 @@ class Filling:
             self.report_progress()
         needed, present = chunk_bytes(store, self.facts)
         if needed != present:
-            raise SolverError(f"{self.path}: chunks of the store are gone; going on makes them again")
+            raise SolverError(f"{self.path}: chunks of the store are missing; they are solved again")
         total = hashlib.sha256()
         for place in chunks_of(self.facts.shape[:2], self.facts.chunk_shape[:2]):
             total.update(
@@ -323,7 +327,7 @@ def write_meanwhile(filling: Filling, threads: int) -> Iterator[None]:
                 filling.rows += job.result()
                 filling.report_progress()
             if filling.rows != len(file.blank.arrays()[MAIN]):
-                raise SolverError(f"{filling.path}: rows of the table were left out")
+                raise SolverError(f"{filling.path}: rows of the table are missing")
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -366,7 +370,7 @@ class Merge:
         for number, row in zip(order[first:past], placed, strict=True):
             line[order] = row
             if not self.sink.write_reserved(self.out[number], line):
-                text = f"the row of position {number:,} is not what was written: something changed it"
+                text = f"the row of position {number:,} differs from what was written: it was changed since"
                 raise SolverError(f"{self.file.path}: {text}")
         self.sink.settle()
         return past - first

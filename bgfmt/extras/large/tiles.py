@@ -337,7 +337,9 @@ class TileSolve:
         try:
             ChunkStore(self.path).read_metadata(ROOT)
         except FileNotFoundError:
-            raise OSError(f"{socket.gethostname()}, a worker's machine, does not see {self.path}") from None
+            raise OSError(
+                f"{socket.gethostname()}, the machine of a worker, cannot see {self.path}"
+            ) from None
         return self.make(tile)
 
     def finished(self, store: ChunkStore, tile: Tile) -> bool:

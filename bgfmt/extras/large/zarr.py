@@ -170,7 +170,7 @@ class Zarr(Format[StoredEquities]):
             raise CapabilityError(f"{source.name}: the description of a store; open the folder it lies in")
         needed, size = chunk_bytes(store, spec)
         if spec.state != "whole" or size != needed:
-            what = "store" if spec.state == "whole" else "store, which is still being solved,"
+            what = "store" if spec.state == "whole" else "store whose solve is not finished"
             raise TruncatedError(source.name, needed, size, what)
         order = board.order_by_pips(spec.points, spec.chequers)
         chunks = _Chunks(store, spec)
@@ -185,7 +185,7 @@ class Zarr(Format[StoredEquities]):
         return {"cubeful": reading.table.cubeful, "chunk": rows.chunk, "chunks": rows.chunks**2}
 
     def refusal(self, table: StoredEquities, options: Options) -> str | None:
-        return "a store of chunks is a folder that solving makes; no file of it can be written"
+        return "a store of chunks is a folder written by a solve; it cannot be written as a file"
 
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
         """Verify the checksum of every chunk, and the checksum of the store over all of them."""
@@ -250,12 +250,12 @@ def _check_descriptions(store: ChunkStore, spec: StoreDescription) -> Iterator[F
     if spec.recipe not in known_recipes():
         yield Fault(0, len(spec.recipe), ROOT, "a recipe that bgfmt knows", repr(spec.recipe)[:60])
     for key, kind in store.places.list_foreign()[:MAX_STRANGERS]:
-        yield Fault(0, 1, repr(key)[:60], "no such piece", kind)
+        yield Fault(0, 1, repr(key)[:60], "no such file in the store", kind)
     chunks = {store.key(MAIN, (*place, 0)) for place in chunks_of(spec.shape[:2], spec.chunk_shape[:2])}
     for key in sorted(pieces.keys() - chunks - descriptions.keys() - {store.key(NUMBERS, (0,))})[
         :MAX_STRANGERS
     ]:
-        yield Fault(0, pieces[key], repr(key)[:60], "no such piece", f"{pieces[key]:,} bytes")
+        yield Fault(0, pieces[key], repr(key)[:60], "no such file in the store", f"{pieces[key]:,} bytes")
 
 
 class _Chunks:

@@ -79,7 +79,7 @@ def _roll(walk: GameWalk, turn: int, dice: tuple[int, int], text: str, at: int) 
         walk.roll(turn, dice, [], at)
         return
     if not PLAY.fullmatch(text):
-        walk.stop(at, f"{text[:40]!r} is no play")
+        walk.stop(at, f"{text[:40]!r} is not a play")
         return
     hops: list[Hop] = []
     marks = text.count("X")

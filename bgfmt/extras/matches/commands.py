@@ -41,7 +41,7 @@ FORMS = ("sgf", "html", "json", "text", "csv", "sums")
 
 def _address(_: click.Context, option: click.Parameter, url: str) -> str:
     if url and not re.fullmatch(r"https?://[!-~]+", url):
-        raise click.BadParameter(f"{url!r} is no address, such as http://localhost:8753/", param=option)
+        raise click.BadParameter(f"{url!r} is not an address such as http://localhost:8753/", param=option)
     return url.partition("?")[0]
 
 
@@ -50,21 +50,21 @@ def _address(_: click.Context, option: click.Parameter, url: str) -> str:
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE|FOLDER... [DB...]")
 @click.option(
     "-o", "--output", type=click.Path(),
-    help="Where to write: .sgf (the match with comments and gnubg's records), .html, .json, .csv (a row for each "
+    help="File to write: .sgf (the match with comments and gnubg's records), .html, .json, .csv (a row for each "
     "decision) or .txt; a folder (one that is there, or NAME/) for a file of each.",
 )  # fmt: skip
 @options.choice_option(
     "--to", "form", among=FORMS,
-    help="What to write, where the ending of OUT does not say it; `sums` is a .csv of each player's sums.",
+    help="Format to write (default: by the suffix of OUT); `sums` is a .csv with the totals of each player.",
 )  # fmt: skip
 @click.option(
     "--db", "databases", multiple=True, type=click.Path(),
-    help="A database, or a folder of them; may be said several times. Databases may also stand among the files.",
+    help="Database or folder of databases; repeatable. Databases may also be named among the files.",
 )  # fmt: skip
 @options.number_option(
     "--workers", least=1, most=256, help="Processes that share several files (default: all cores, 8 at most)."
 )
-@options.number_option("--worst", least=0, default=10, help="How many errors to draw.")
+@options.number_option("--worst", least=0, default=10, help="How many errors to show with a board.")
 @click.option(
     "--page", default="", metavar="URL", callback=_address,
     help="Page of `bgfmt serve` or `bgfmt site` to which the positions of an .html file link.",
@@ -147,21 +147,21 @@ class _Target(NamedTuple):
 def _target(paths: list[str], output: str | None, form: str | None, *, force: bool) -> _Target:
     """Return where `annotate` writes; UsageError for options that contradict each other."""
     if not paths:
-        raise click.UsageError("no match among the files; which is to be judged?")
+        raise click.UsageError("name a match to judge: there is none among the files")
     if form and output is None:
-        raise click.UsageError(f"where is the {form} to be written? -o OUT")
+        raise click.UsageError(f"name the file for the {form}: -o OUT")
     single = len(paths) == 1 and not os.path.isdir(paths[0])
     into_folder = output is not None and (output.endswith(("/", os.sep)) or os.path.isdir(output))
     form = form or ("sgf" if into_folder else form_of(output or ""))
     if form is None:
         raise click.UsageError(
-            f"{output}: what is written is .sgf, .html, .json, .csv or .txt; --to says another"
+            f"{output}: expected the suffix .sgf, .html, .json, .csv or .txt, or --to FORMAT"
         )
     if into_folder:
         return _Target(form, None, output, single)
     if output is not None:
         if form == "sgf" and not single:
-            raise click.UsageError("an .sgf file holds one match; for several say a folder: -o NAME/")
+            raise click.UsageError("an .sgf file holds one match; name a folder for several: -o NAME/")
         storage.check_output(output, force=force)
     return _Target(form, output, None, single)
 
@@ -249,7 +249,7 @@ def judge(
     did = [name.replace("_", " ") for name, yes in done.items() if yes]
     if (played is not None) + len(did) != 1:
         one_of = "one of --played PLAY, --double, --no-double, --take, --pass and --beaver"
-        raise click.UsageError(f"what was done? {'one decision at a time' if did else one_of}")
+        raise click.UsageError(f"name what was done: {'one decision at a time' if did else one_of}")
     said = asking.split(words)
     if said.many:
         raise click.UsageError("one position is judged at a time")
@@ -279,7 +279,7 @@ def _play(state: GameState, roll: str | None, played: str) -> Decision:
     """Return the decision to play a roll as written; PositionError if the play is not legal."""
     dice = parse_roll(roll) if roll is not None else state.dice
     if dice is None:
-        raise PositionError("no dice: say which roll was played (--roll 61)")
+        raise PositionError("no roll given: name the roll that was played (--roll 61)")
     state = state.rolled(dice)
     hops, marks, rest = plays.read_play(played)
     if rest or not hops:
@@ -300,8 +300,8 @@ def _cube(state: GameState, roll: str | None, did: str) -> Decision:
     pending = "the identifier says that a double is pending; judge the answer, --take or --pass"
     owned = "the side on roll may not double: the other side owns the cube"
     for wrong, why in (
-        (doubling and state.doubled, pending), (beaver and not state.money, "there are no beavers in a match"),
-        (beaver and state.beavers is False, "no beavers are played here"),
+        (doubling and state.doubled, pending), (beaver and not state.money, "a match has no beavers"),
+        (beaver and state.beavers is False, "beavers are not in use here"),
         (state.owner == "opponent" and not state.doubled, owned),
         (state.crawford, "there is no doubling in the Crawford game"),
     ):  # fmt: skip
@@ -341,9 +341,9 @@ def _lines(judgement: Judgement) -> list[str]:
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @options.json_option
 def matches(files: tuple[str, ...], as_json: bool) -> int:
-    """Show the matches in FILE... (.mat and .txt, .sgf, .xg, .bgf, OGXM), told by content.
+    """Show the matches in FILE... (.mat and .txt, .sgf, .xg, .bgf, OGXM), recognised by content.
 
-    A line for each game, and one for all that does not fit. --json has every record with the board before it: a list
+    A line for each game, and one for each inconsistency. --json has every record with the board before it: a list
     for one file, a line of JSON a match for several. Exit code 2 where a file cannot be read; the others are shown
     all the same.
 

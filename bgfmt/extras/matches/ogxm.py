@@ -265,7 +265,7 @@ def read(data: bytes, name: str = "<ogxm>") -> Iterator[Match]:
             if last is None:
                 raise
             # of a stream that was cut short, what came before is whole
-            last = replace(last, notes=(*last.notes, f"the stream after it is left out: {error}"))
+            last = replace(last, notes=(*last.notes, f"the rest of the stream is skipped: {error}"))
             break
         if last is not None:
             yield last
@@ -375,7 +375,7 @@ def _read_version_2(source: Source, begin: int) -> Match:
             if stored is not None and int.from_bytes(stored, "little") != zlib.crc32(source.data[begin:at]):
                 notes.append("the checksum of the file is wrong")
         elif head.flags & 1:
-            unknown = f"a section {head.letters!r} that must be known, and is not"
+            unknown = f"a section {head.letters!r} that is required and unknown"
             raise FormatError(f"{source.name}: byte {at}: {unknown}")
     if match_section is None:
         raise FormatError(f"{source.name}: byte {begin}: no match header (MTCH)")

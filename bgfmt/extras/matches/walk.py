@@ -17,8 +17,8 @@ from bgfmt.game.board import Position
 from bgfmt.game.identifiers import position_id
 
 MAX_PROBLEMS = 100  # of a game; a file of nothing else would fill the memory
-NO_PLAY = "no play although there is one"
-LOST = "the play is lost; nothing is judged until the file gives a board"
+NO_PLAY = "no play, although one is legal"
+LOST = "the play is lost; nothing is judged until the file has a board"
 
 
 class GameWalk:
@@ -68,7 +68,7 @@ class GameWalk:
         """
         last = self.records[-1] if self.records else None
         if not hops and last is not None and (last.kind, last.player, last.dice) == ("dance", player, dice):
-            self.problem(at, "a roll that is written twice")  # gnubg does so where a game ends by a dance
+            self.problem(at, "a roll that is recorded twice")  # gnubg does so where a game ends by a dance
             return
         if not self._on_roll(player, dice, at):
             return
@@ -82,7 +82,7 @@ class GameWalk:
             return
         play = plays.find(before, dice, hops, marks)
         if board is not None and (isinstance(play, str) or play.result != board):
-            what = f"the file has the board {position_id(board)} after the play, which its moves do not give"
+            what = f"the file has the board {position_id(board)} after the play, not the result of its moves"
             self.problem(at, what)
             self._add_play(player, dice, plays.find_between(before, dice, board), at)
             return
@@ -216,11 +216,11 @@ class GameWalk:
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append((at, text))
         elif len(self.problems) == MAX_PROBLEMS:
-            self.problems.append((at, "more does not fit, which is left out here"))
+            self.problems.append((at, "further inconsistencies are not listed"))
 
     def stop(self, at: int, why: str) -> None:
         """Stop replaying: the rest of the game is ignored, and a problem says why."""
-        self.problem(at, f"{why}; the rest of the game is left out")
+        self.problem(at, f"{why}; the rest of the game is skipped")
         self.stopped = True
 
     def name(self, player: int) -> str:
@@ -277,7 +277,7 @@ class GameWalk:
             return False
         if self.offers:  # writers leave out the take after a beaver
             if len(self.offers) == 1:
-                self.problem(at, "a roll while a double is not answered, counted as taken")
+                self.problem(at, "a roll before a double was answered; the double counts as taken")
             self._take(1 - self.offers[-1], at, implied=True)
         self._turn_to(player, at)
         return True

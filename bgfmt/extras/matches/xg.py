@@ -144,9 +144,9 @@ def _game(header: Container, match: Match, number: int) -> GameWalk:
         try:
             walk.begin(signed_position(header.start))
         except PositionError:
-            walk.problem(number, "the board at the start is none")
+            walk.problem(number, "the starting board is invalid")
     if header.automatic > 0:
-        walk.problem(number, f"{header.automatic} automatic double(s), which the cube does not show")
+        walk.problem(number, f"{header.automatic} automatic double(s) that are not in the cube value")
     return walk
 
 
@@ -160,7 +160,7 @@ def _see(walk: GameWalk, counts: list[int], cube: int, number: int) -> None:
     try:
         walk.see(signed_position(counts), number, (1 << min(abs(cube), 15), owner))
     except PositionError:
-        walk.problem(number, "a board that cannot be")
+        walk.problem(number, "an impossible board")
 
 
 def _cube(record: bytes, walk: GameWalk, number: int) -> None:
@@ -199,7 +199,7 @@ def _move(record: bytes, walk: GameWalk, number: int) -> None:
     try:
         after = signed_position(move.after)
     except PositionError:
-        walk.stop(number, "a board after the play that cannot be")
+        walk.stop(number, "an impossible board after the play")
         return
     several = [
         (_hops(_PAIRS.unpack_from(record, 1024 + 8 * k)), _WORTH.unpack_from(record, 1432 + 28 * k)[0])

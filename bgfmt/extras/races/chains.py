@@ -224,7 +224,7 @@ def _gammons(side: Boards) -> float:
 
 def _check_room(found: int, race: object) -> None:
     if not found:
-        raise SolverError(f"{race}: the race takes more boards than an estimate holds")
+        raise SolverError(f"{race}: the race has too many boards for an estimate")
 
 
 def _highest(boards: Array) -> Array:

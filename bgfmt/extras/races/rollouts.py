@@ -55,7 +55,7 @@ class PlayedOut(Plain):
     """A value by rollouts: an equity, or at a score a match winning chance."""
 
     FIELDS = "value standard_error low high"
-    TITLE = "Played out"
+    TITLE = "Rolled out"
 
     value: Annotated[float, "The mean of the rollouts."]
     standard_error: Annotated[float, "Its standard error."]

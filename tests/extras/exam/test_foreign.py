@@ -59,7 +59,7 @@ def test_a_set_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path: Path)
             member.write(header.getvalue())
             for _ in range(256):
                 member.write(bytes(1 << 20))
-    with pytest.raises(FormatError, match="no set of questions"):
+    with pytest.raises(FormatError, match="not a set of questions"):
         load(data.getvalue(), tmp_path)
 
 
@@ -196,4 +196,4 @@ def test_numbers_beyond_every_equity_are_a_finding(tmp_path: Path) -> None:
         '{"position": "1 1 / 1", "owned": 1' + "0" * 400 + ', "owned_error": 1' + "0" * 400 + "}\n"
     )
     (found,) = labels.check(str(path)).findings
-    assert found.name == "owned is no number"
+    assert found.name == "owned is not a number"

@@ -358,7 +358,7 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Pa
     engine.write_text(engine.read_text() + ENGINE)
     for name, code in (("Mover", 0), ("Bare", 0), ("Broken", 2), ("Worse", 2)):
         assert run(["exam", f"{engine}:{name}", "--set", "traps", "--kind", "take"]) == code
-    assert "cannot be made: ZeroDivisionError" in capsys.readouterr().err
+    assert "cannot be created: ZeroDivisionError" in capsys.readouterr().err
     assert run(["exam", f"{engine}:loud", "--set", "traps", "--kind", "take", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["engines"][0]["answers"]["answered"] == 0
     mine, few = f"{engine}:first", ["--set", "standard", "--sample", "200"]
@@ -419,7 +419,7 @@ def test_a_class_is_asked_questions_and_given_up_kind_by_kind(
     assert counts["answered"] == np.sum(exam.kind == sets.PLAY) > 100
     assert counts["died"] == np.sum((exam.kind == sets.DOUBLE) & (exam.away[:, 0] > 0)) > judging.MAX_FAILURES
     assert "ZeroDivisionError" in said["died"]
-    assert said["illegal"].endswith(": dunno is no answer to a double; Take! is no answer to a take")
+    assert said["illegal"].endswith(": dunno is not an answer to a double; Take! is not an answer to a take")
     assert "no method equity" in said["not answered"]
     assert "loading weights" in err
     assert run(["exam", str(engine)]) == 2
@@ -460,5 +460,5 @@ def test_a_candidate_that_never_answers_is_an_error(capsys: pytest.CaptureFixtur
     assert run(["exam", "http://127.0.0.1:1", "--sample", "40", "--quiet"]) == 2
     out, err = capsys.readouterr()
     assert not out
-    assert err.startswith("bgfmt: http://127.0.0.1:1: no question was answered: 13 of 40 died")
+    assert err.startswith("bgfmt: http://127.0.0.1:1: the engine answered no question: 13 of 40 died")
     assert err.endswith("Connection refused\n")

@@ -83,7 +83,7 @@ def changed(name: str, change: Callable[[float], Any]) -> Callable[[Row], Row]:
 
 
 PLANTED: dict[str, tuple[Callable[[Row], Row], str, str]] = {
-    "per cent": (changed("win", lambda x: 100 * x), "win is no chance", "per cent"),
+    "per cent": (changed("win", lambda x: 100 * x), "win is not a probability", "per cent"),
     "sign": (changed("cubeless", lambda x: -x), "cubeless is wrong", "other side"),
     "sides": (swapped, "centered is wrong", "sides exchanged"),
     "thousandths": (changed("owned", lambda x: 1000 * x), "owned is wrong", "thousandths"),
@@ -96,7 +96,7 @@ PLANTED: dict[str, tuple[Callable[[Row], Row], str, str]] = {
         f"{name} after the turn": (
             lambda row, name=name: row | {name: after_the_turn(row["position"])[name]},
             f"{name} is wrong",
-            "after the turn: that of the other side on roll, turned",
+            "after the turn, from the other side's view",
         )
         for name in ("cubeless", "owned", "centered", "opponent")
     },
@@ -114,7 +114,7 @@ PLANTED: dict[str, tuple[Callable[[Row], Row], str, str]] = {
     "chance for equity": (lambda row: row | {"cubeless": row["win"]}, "cubeless is wrong", "chance to win in place"),
     "gammons": (changed("lose_gammon", lambda x: 0.01), "lose_gammon without fifteen chequers", "borne off"),
     "sums": (lambda row: row | {"win_gammon": row["win"] + 0.1}, "win_gammon is more", "counted"),
-    "no number": (changed("win", lambda x: float("nan")), "win is no number", "division"),
+    "no number": (changed("win", lambda x: float("nan")), "win is not a number", "division"),
 }  # fmt: skip
 
 
@@ -147,9 +147,9 @@ def test_labels_moved_by_a_row(tmp_path: Path) -> None:
     rows = [row | {"owned": before["owned"]} for before, row in zip(right(), right()[1:], strict=False)]
     rows = [right()[0], *rows]
     found = {(one.name, one.cause): len(one.rows) for one in checked(rows, tmp_path)}
-    assert found["owned is wrong", "labels moved by a row: that of the row before"] > 100
+    assert found["owned is wrong", "labels are shifted by a row: the label of the row before"] > 100
     apart = [row | {"lose": 1.1 - row["win"]} for row in right()]
-    assert [one.name for one in checked(apart, tmp_path)] == ["win and lose are not 1 together"]
+    assert [one.name for one in checked(apart, tmp_path)] == ["win and lose do not add up to 1"]
 
 
 def test_duplicates_that_disagree(tmp_path: Path) -> None:
@@ -177,8 +177,8 @@ def test_rows_that_are_no_labels(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("position;win;cubeless\n1 1 1 / 2 1;0,85;0.71\n1 1 1 / 2 1;85%;0.71\n1 / 0;0.5;0.9\n")
     found = {(one.name, one.cause): one for one in labels.check(str(path)).findings}
-    assert found["win is no number", "a decimal comma"].rows == [1]
-    assert found["win is no number", "in per cent"].rows == [2]
+    assert found["win is not a number", "a decimal comma"].rows == [1]
+    assert found["win is not a number", "in per cent"].rows == [2]
     assert "the game is over" in found["no position", ""].example
 
 
@@ -202,7 +202,7 @@ def test_right_labels_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
             plain.writerow([*(n for side in sides for n in side.padded(6)), row["win"]])
     for name in ("a.csv", "b.csv", "c.csv", "a.parquet"):
         assert run(["check-labels", str(tmp_path / name)]) == 0
-        assert "120 beside exact numbers" in capsys.readouterr().out
+        assert "120 compared with exact numbers" in capsys.readouterr().out
     (tmp_path / "races.txt").write_text("1 1 1 / 2 1\n2 0 1 / 0 0 1 1\n4HPwATDgc/ABMA:cAkAAAAAAAAA\n")
     run(
         [
@@ -231,7 +231,7 @@ def test_at_a_score(tmp_path: Path) -> None:
     assert "other side" in found.cause
     passed = Truth(100_000).lookup(replace(state, turn=1 - state.turn))
     (found,) = checked([good | {"no_double": 1 - passed["no_double"]}], tmp_path)
-    assert found.cause.startswith("the number is after the turn")
+    assert found.cause.startswith("the number is of the position after the turn")
 
 
 def test_misuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -254,10 +254,10 @@ def test_misuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check-labels", str(path)]) == 0
     path.write_text("position,mwc\n1 / 1,0.5\n")  # no score is said: there is nothing beside it
     assert run(["check-labels", str(path)]) == 0
-    assert "1 rows, 0 beside exact numbers" in capsys.readouterr().out
+    assert "1 rows, 0 compared with exact numbers" in capsys.readouterr().out
 
 
 def test_a_row_that_ends_before_its_position_says_so(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("win,position\n0.5,0 1 / 0 1\n0.5\n")
     found = next(one for one in labels.check(str(tmp_path / "x.csv")).findings if one.rows == [2])
-    assert (found.name, found.cause, found.rows) == ("no position", "the row is short", [2])
+    assert (found.name, found.cause, found.rows) == ("no position", "the row has too few values", [2])

@@ -47,7 +47,7 @@ def test_axes_have_ticks_and_names(page: str) -> None:
         assert min(numbers) == (-max(numbers) if name.startswith("Equity") else 0.0)
         assert set(Counter(numbers).values()) == {2}
         assert len(numbers) == 10
-        assert ">said</text>" in svg
+        assert ">answer</text>" in svg
         assert ">true</text>" in svg
 
 

@@ -108,7 +108,7 @@ def test_the_gnubg_package(
     oracle("py:gnubg")
     judged = sat("pygnubg", few)
     assert capfd.readouterr().out == ""
-    with pytest.raises(CapabilityError, match="no option is called 'ply'"):
+    with pytest.raises(CapabilityError, match="no option 'ply'"):
         candidates.maker("pygnubg:ply=2")()
     assert judged.count("answered") + judged.count("not answered") == len(few)
     assert judged.decided.sum() == 16
@@ -130,7 +130,7 @@ def test_rules_the_formula_and_the_adviser(few: sets.Exam) -> None:
     assert (sat("rule:keith", few).decided == cubes).all()
     assert (sat("janowski", few).decided == cubes & (few.away[:, 0] == 0)).all()
     for name, words in (
-        ("rule:none", "no rule"), ("bgfmt:limits=0", "no option is called 'limits'"), ("bgfmt:limit", "KEY=VALUE"),
+        ("rule:none", "no rule"), ("bgfmt:limits=0", "no option 'limits'"), ("bgfmt:limit", "KEY=VALUE"),
     ):  # fmt: skip
         with pytest.raises(CapabilityError, match=words):
             candidates.maker(name)()

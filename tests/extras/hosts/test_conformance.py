@@ -53,7 +53,7 @@ def test_faults_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert run(["ubgi", "--check", f"{sys.executable} {path}"]) == 1
     told = {line[:8].strip() + line[17:] for line in capsys.readouterr().out.splitlines()}
     text = "\n".join(told)
-    assert "failed play 1 1 / 1 66: '6/1' is no legal play" in text
+    assert "failed play 1 1 / 1 66: '6/1' is not a legal play" in text
     assert "failed bad position: expected an error, found 'bestmove 6/1'" in text
     assert "failed unknown command: the program ended with 1: no such word" in text
     assert "refused cube: " in text
@@ -182,7 +182,7 @@ def test_the_first_play_may_take_longer(
     run(["ubgi", "--check", f"{sys.executable} {path}"])
     first = next(case.name for case in conformance.corpus() if "go role chequer" in case.commands)
     line = next(line for line in capsys.readouterr().out.splitlines() if f" {first}" in line)
-    assert "is no legal play" in line or line.startswith("ok")
+    assert "is not a legal play" in line or line.startswith("ok")
 
 
 def test_programs_that_are_none(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

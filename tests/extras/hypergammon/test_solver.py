@@ -311,7 +311,7 @@ def test_resuming_gives_the_same_bytes(golden: Path, tmp_path: Path, monkeypatch
     with pytest.raises(KeyboardInterrupt):
         bgfmt.solve("hypergammon", 25, 1, path, sweeping=stop)
     assert [p.name for p in tmp_path.iterdir()] == ["hyper1.bd.sweeps"]
-    with pytest.raises(ScratchError, match="holds the state of an ended run") as caught:
+    with pytest.raises(ScratchError, match="holds the state of an interrupted run") as caught:
         bgfmt.solve("hypergammon", 25, 1, path)
     assert caught.value.state == "unfinished"
     begun: list[int] = []
@@ -380,9 +380,9 @@ def test_refusals(tmp_path: Path, golden: Path) -> None:
     for threshold in (-1.0, 2.0, float("nan")):
         with pytest.raises(SolverError, match="threshold"):
             hypergammon(1, threshold=threshold)
-    with pytest.raises(SolverError, match="cannot begin"):
+    with pytest.raises(SolverError, match="cannot start"):
         hypergammon(2, restart=solved(1))
-    with pytest.raises(SolverError, match="cannot go on"):
+    with pytest.raises(SolverError, match="cannot continue"):
         hypergammon(1, recipe="exact", restart=hypergammon(1))
     with pytest.raises(SolverError, match="not a hypergammon one"):
         bgfmt.solve("hypergammon", 25, 1, tmp_path / "x.bd", restart=golden / "gnubg/ts_01x01.bd")

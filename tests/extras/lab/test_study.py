@@ -310,7 +310,7 @@ def test_at_a_score_there_may_be_no_redouble_and_no_double() -> None:
     (found,) = rule_quality(score=Score((2, 4), equal), chequers=(1, 2), names=("keith",))
     assert results(found)["keith"].redouble is None
     assert results(found)["keith"].double.pairs == 27**2
-    with pytest.raises(PositionError, match="no use for the cube"):
+    with pytest.raises(PositionError, match="cannot use the cube"):
         rule_quality(score=Score((1, 4), equal))
 
 
@@ -390,7 +390,7 @@ def test_what_cannot_judge() -> None:
         rule_quality(Library([table]))
     with bgfmt.open(GOLDEN / "gnubg/hyper1.bd") as table, pytest.raises(NotCoveredError, match="judged by"):
         rule_quality(Library([table]))
-    with pytest.raises(CapabilityError, match="there is no rule 'nope'"):
+    with pytest.raises(CapabilityError, match="no rule 'nope'"):
         select_rules(("nope",))
     with pytest.raises(PositionError, match="1 to 15"):
         rule_quality(chequers=(3, 2))
@@ -439,10 +439,10 @@ def test_the_counts_of_a_position(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("study rules --chequers x", 2, "expected a number of chequers"),
         ("study rules --chequers 16", 2, "1 to 15 chequers"),
-        ("study rules --rule nope", 2, "there is no rule 'nope'"),
-        ("study rules --away 1-3", 2, "no use for the cube"),
+        ("study rules --rule nope", 2, "no rule 'nope'"),
+        ("study rules --away 1-3", 2, "cannot use the cube"),
         ("study rules none.bd", 2, "none.bd"),
-        ("study rules --as gnubg-ts", 2, "name the database"),
+        ("study rules --as gnubg-ts", 2, "name of a database"),
     ],
 )
 def test_misuse(line: str, code: int, words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -128,7 +128,7 @@ def test_an_unfinished_run_is_not_begun_anew_unasked(
     assert (caught.value.state, caught.value.path) == ("unfinished", str(tmp_path / "s"))
     arguments = ["solve", "two-sided", "6x5", "-o", str(tmp_path / "t.bd"), "--scratch", str(tmp_path / "s")]
     assert command(arguments) == 2
-    assert re.search(r"finished part of an ended run.*\(--resume continues", capsys.readouterr().err)
+    assert re.search(r"unfinished table of an interrupted run.*\(--resume continues", capsys.readouterr().err)
     assert crash.listing(tmp_path / "s") == before
     assert command([*arguments, "--resume", "--quiet"]) == 0
     assert digest(tmp_path / "t.bd") == SIX_BY_FIVE
@@ -404,6 +404,7 @@ def test_a_folder_that_is_no_store_is_not_said_to_be_replaced(
     for more in ([], ["--force"], ["--resume"]):
         assert command(["solve", "two-sided", "3x2", "--quiet", "--store", str(tmp_path / "s"), *more]) == 2
         assert (
-            capsys.readouterr().err == f"bgfmt: {tmp_path / 's'}: exists already and is no store of a solve\n"
+            capsys.readouterr().err
+            == f"bgfmt: {tmp_path / 's'}: exists already and is not the store of a solve\n"
         )
     assert (tmp_path / "s" / "notes").read_bytes() == b"mine"

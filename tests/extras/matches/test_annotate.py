@@ -440,7 +440,7 @@ def test_what_is_written_is_told_by_the_ending(
         assert run(["annotate", str(tmp_path / "m.mat"), str(path), "-o", str(tmp_path / name)]) == 2
         said = capsys.readouterr()
         assert said.out == ""
-        assert "what is written is .sgf, .html, .json, .csv or .txt" in said.err
+        assert "expected the suffix .sgf, .html, .json, .csv or .txt" in said.err
         assert said.err.count("\n") == 1
     words = ["annotate", str(tmp_path / "m.mat"), str(path), "-o", str(tmp_path / "m.words")]
     assert run([*words, "--to", "text"]) == 0

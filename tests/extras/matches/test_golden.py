@@ -74,7 +74,7 @@ def test_every_game_is_the_expected_walk(path: Path) -> None:
         assert len(problems) == 1
         assert "wins 1" in problems[0]
     elif path.name == "gnubg107-bglab-a0cf2ecea150.sgf":
-        assert ["written twice" in p for p in problems] == [True]
+        assert ["recorded twice" in p for p in problems] == [True]
     else:
         assert problems == ()
 
@@ -112,7 +112,7 @@ def test_xg_positions_are_the_stored_ones() -> None:
         record[35 + free] += 1
 
     (match,) = read(xg_with(data, other))
-    assert "after the play, which its moves do not give" in match.problems[1]
+    assert "after the play, not the result of its moves" in match.problems[1]
     assert "rules do not allow" in match.problems[2]
     assert (
         "the file has the board" in match.problems[3]

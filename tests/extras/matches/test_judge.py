@@ -139,7 +139,7 @@ def test_the_only_play(capsys: pytest.CaptureFixture[str]) -> None:
         ([POSITION, "--double", "--away", "1-3", "--crawford"], "Crawford"),
         ([POSITION, "--double", "--cube", "opponent"], "the other side owns the cube"),
         ([POSITION, "--beaver", "--away", "3-3"], "no beavers"),
-        ([POSITION, "--beaver", "--no-beavers"], "no beavers are played here"),
+        ([POSITION, "--beaver", "--no-beavers"], "beavers are not in use here"),
         ([POSITION, "--double", "--take"], "one decision at a time"),
         ([POSITION, "--double", "--away", "30-3"], "goes to 25"),
     ],

@@ -107,7 +107,7 @@ def test_illegal_plays_are_walked_and_said(play: str, kind: str) -> None:
     else:
         assert game.records == ()
         assert kind in game.problems[0]
-        assert "left out" in game.problems[0]
+        assert "skipped" in game.problems[0]
 
 
 def test_backward_plays_go_on() -> None:
@@ -178,7 +178,7 @@ def test_a_dance_is_one_with_and_without_words() -> None:
 def test_an_empty_cell_with_a_play_in_the_middle_is_said() -> None:
     game = game_of("  1) 52:                         61: 13/7 8/7", "  2) 31: 8/5 6/5")
     assert [r.legal for r in game.records] == [False, True, True]
-    assert "no play although there is one" in game.problems[0]
+    assert "no play, although one is legal" in game.problems[0]
 
 
 # -- whose cell ------------------------------------------------------------------------------------------

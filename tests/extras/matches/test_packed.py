@@ -217,7 +217,7 @@ def test_ogxm_streams() -> None:
     assert [m.games for m in both] == [read(OGXM)[0].games, read(GVAB)[0].games, read(OGXM)[0].games]
     cut = read(OGXM + GVAB[:500])
     assert len(cut) == 1
-    assert "the stream after it is left out" in cut[0].notes[0]
+    assert "the rest of the stream is skipped" in cut[0].notes[0]
     assert [m.players for m in each(OGXM * 3)] == [read(OGXM)[0].players] * 3
 
 
@@ -225,7 +225,7 @@ def test_ogxm_damage_is_said() -> None:
     refused(OGXM[:30], "a size up to")
     refused(OGXM[:4] + b"\3" + OGXM[5:], "version 1 or 2")
     refused(OGXM[:8] + b"\3" + OGXM[9:], "readers of 3")
-    refused(OGXM.replace(b"MTCH", b"XXXX"), "must be known")
+    refused(OGXM.replace(b"MTCH", b"XXXX"), "required and unknown")
     refused(GVAB.replace(b"MHDR", b"XXXX"), "no match header")
     refused(GVAB[:-8] + b"WHAT" + GVAB[-4:], "END!")
     blocks = (FOLDER / "gv-blocks.ogxm").read_bytes()

@@ -64,7 +64,7 @@ def test_beyond_ten_points_exact_equities_lie_within_the_bounds(
             value = getattr(played, name)
             assert value.low <= exact.equity(name) <= value.high, (position, name)
             assert value.high - value.low <= 2 * (2.58 * 0.001 + 0.001)
-    assert capsys.readouterr().err.count("making the mean rolls of 12 points in ") == 1
+    assert capsys.readouterr().err.count("solving the mean rolls of 12 points into ") == 1
     assert load(means_of_few).kind == "mean-rolls"
     library.wide_means.cache_clear()
     assert library.wide_means()[12] == pytest.approx(65535 * load(means_of_few).means[12], abs=0.5)
@@ -75,7 +75,7 @@ def test_of_two_threads_one_makes_the_means(means_of_few: Path, capsys: pytest.C
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(lambda _: library.wide_means(), range(2))
     assert np.array_equal(first, second)
-    assert capsys.readouterr().err.count("making the mean rolls of 12 points in ") == 1
+    assert capsys.readouterr().err.count("solving the mean rolls of 12 points into ") == 1
 
 
 @pytest.mark.slow

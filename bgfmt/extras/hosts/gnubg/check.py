@@ -18,7 +18,7 @@ from bgfmt.formats.gnubg import FOUR_GIB
 from bgfmt.game.drawing import pluralize
 from bgfmt.storage.source import open_regular
 
-WRAPPING = "gnubg's 32-bit offsets end at 4 GiB and would silently wrap round"
+WRAPPING = "gnubg's 32-bit offsets end at 4 GiB and would wrap without an error"
 PURE_POINTS = 12  # with more the points of the two sides overlap
 
 KINDS = {"OS": "one-sided", "ND": "one-sided normal-distribution", "TS": "two-sided", "H": "hypergammon"}
@@ -35,7 +35,7 @@ class Examination:
     slots : where it may be installed, the best first; empty when refused.
     refusals : why it must not be installed, each with what gnubg would do.
     warnings : what gnubg would do that a user may not expect.
-    hosts : for each program "reads it rightly" or why not.
+    hosts : for each program "reads it correctly" or why not.
     verified, verdict : whether the verifier found nothing (None if it was not run), and its line.
     """
 
@@ -67,7 +67,7 @@ class Examination:
     def title(self) -> str:
         """Return a short description of the file, such as "two-sided, 6 points x 6 chequers, cubeful"."""
         if not self.kind:
-            return "not a file of gnubg's"
+            return "not a gnubg file"
         size = f"{self.points} points x {self.chequers} chequers"
         if self.kind == "H":
             size = pluralize(self.chequers, "chequer")
@@ -149,7 +149,7 @@ def _advise(name: str) -> str:
                 return f"it is a {db.format.title} file without header; a copy with header is needed"
             return f"it is a {db.format.title} file: bgfmt convert makes a gnubg file of it"
     except (BgfmtError, OSError):
-        return "bgfmt does not know it either"
+        return "bgfmt does not recognise it either"
 
 
 def _find_use_errors(exam: Examination) -> Iterator[str]:
@@ -166,7 +166,7 @@ def _find_use_errors(exam: Examination) -> Iterator[str]:
         yield f"it takes {exam.size:,} bytes: {WRAPPING}"
     if expected is not None and exam.size < expected:
         sizes = f"{exam.points}x{exam.chequers} needs {expected:,} bytes, found {exam.size:,}"
-        what = "gnubg would load it without a word and answer from whatever memory follows"
+        what = "gnubg would load it without an error and answer from unrelated memory"
         yield f"it is cut short: {sizes}; {what}"
 
 
@@ -183,12 +183,12 @@ def _add_size(exam: Examination) -> None:
             db.table  # noqa: B018 - being able to read it is all we ask here
             if db.others:
                 more = f"{len(db.others)} more database(s) follow in the file"
-                exam.warnings.append(f"{more}; gnubg never sees them")
+                exam.warnings.append(f"{more}; gnubg ignores them")
             if db.rest:
-                exam.warnings.append(f"{db.rest:,} bytes at the end belong to no table; gnubg does not mind")
+                exam.warnings.append(f"{db.rest:,} bytes at the end belong to no table; gnubg ignores them")
     except FormatError as error:
         if not exam.refusals:
-            what = "gnubg would load it without a word and answer with wrong numbers"
+            what = "gnubg would load it without an error and answer with wrong numbers"
             exam.refusals.append(f"{str(error).removeprefix(exam.file + ': ')}; {what}")
 
 
@@ -200,24 +200,26 @@ def _slots(exam: Examination) -> tuple[str, ...]:
     if exam.kind == "H":
         return (f"hyper{chequers}",)
     if exam.kind == "TS":
-        note("match play uses its cubeless value only; the cubeful ones are money values")
+        note("match play uses only its cubeless values; the cubeful ones are for money")
         if points > PURE_POINTS:
-            note(f"{points} points are more than a pure race; gnubg asks it for races only")
+            note(f"{points} points are more than a pure race; gnubg uses it for races only")
         if (points, chequers) == (6, 6):
             return "ts0", "ts"
         if points <= 6 and chequers <= 6:
-            note("as gnubg_ts.bd it is never asked while gnubg_ts0.bd (6x6) covers all of it")
+            note("as gnubg_ts.bd it is never used while gnubg_ts0.bd (6x6) covers all of it")
         return "ts", "ts0"
     if not exam.options["gammon"]:
-        simply = "gnubg's gammon chances are simply wrong with it"
-        note(f"it has no gammon distributions: {simply if points != 6 else 'gnubg estimates gammon chances'}")
+        simply = "gnubg's gammon probabilities are wrong with it"
+        note(
+            f"it has no gammon distributions: {simply if points != 6 else 'gnubg estimates gammon probabilities'}"
+        )
     if (points, chequers) == (6, 15):
         return "os0", "os"
     if points <= 6:
         note("as gnubg_os0.bd it leaves more positions to the race net than the stock 6-point table")
-        note("as gnubg_os.bd it is never asked while gnubg_os0.bd (6 points) covers all of it")
+        note("as gnubg_os.bd it is never used while gnubg_os0.bd (6 points) covers all of it")
     else:
-        note("as gnubg_os.bd it is asked only for what has a chequer beyond point 6")
+        note("as gnubg_os.bd it is used only for sides with a chequer beyond point 6")
     return "os", "os0"
 
 
@@ -228,7 +230,7 @@ def _host_verdict(exam: Examination, host: str) -> str:
     if host == "gnubg-nn" and exam.kind == "H":
         return "no: it has no such slot"
     if host == "gnubg-nn" and exam.kind == "OS" and (exam.points, exam.chequers) != (6, 15):
-        return "no: it takes every one-sided file for 6 points: wrong numbers"
+        return "no: it reads every one-sided file as one of 6 points: wrong numbers"
     if host == "gnubg-nn" and exam.kind == "TS" and (exam.points, exam.chequers) != (6, 6):
         return "not tried with a two-sided table that is not 6x6"
-    return "reads it rightly"
+    return "reads it correctly"

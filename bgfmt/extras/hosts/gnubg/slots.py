@@ -86,7 +86,7 @@ def install(
             raise InstallError(f"{folder}: no such folder; is {HOSTS[where.host]} installed?")
         with lock_folder(folder):
             if target.exists() and os.path.samefile(source, target) and not (link and target.is_symlink()):
-                raise InstallError(f"{target}: is that very file already")
+                raise InstallError(f"{target}: is the same file already")
             kept = changes.install_file(source, target, sha256=sha256, link=link)
             if where.host == "gnubg-nn" and slot == "os0":
                 changes.install_file(source, folder / SECOND_COPY, sha256=sha256, link=link)
@@ -118,7 +118,7 @@ def _parse_slot(slot: str) -> str:
     """Return a slot by its own name or by that of its file; InstallError if there is none."""
     slot = (SLOT_OF | {f"gnubg_{key}": key for key in SLOTS}).get(slot, slot)
     if slot not in SLOTS:
-        raise InstallError(f"there is no slot {slot!r} (there are: {', '.join(SLOTS)})")
+        raise InstallError(f"no slot {slot!r} (known:  {', '.join(SLOTS)})")
     return slot
 
 

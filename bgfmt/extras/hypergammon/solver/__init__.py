@@ -72,13 +72,13 @@ class HypergammonSolver(Solver):
         if chequers not in (1, 2, 3):
             raise SolverError(f"hypergammon has 1, 2 or 3 chequers a side, not {chequers}")
         if not isinstance(restart, Hypergammon | Iteration | None):
-            raise SolverError(f"numbers to begin with: a {restart.kind} table, not a hypergammon one")
+            raise SolverError(f"numbers to start from: a {restart.kind} table, not a hypergammon one")
         if restart is not None and restart.chequers != chequers:
             raise SolverError(
-                f"a solve of {chequers} chequers cannot begin with numbers of {restart.chequers}"
+                f"a solve of {chequers} chequers cannot start from numbers of {restart.chequers}"
             )
         if isinstance(restart, Iteration) and restart.recipe != name:
-            raise SolverError(f"a solve by recipe {name} cannot go on from one by recipe {restart.recipe}")
+            raise SolverError(f"a solve by recipe {name} cannot continue one with recipe {restart.recipe}")
         limit = THRESHOLDS[name] if threshold is None else threshold
         if not 0 <= limit <= 1:
             raise SolverError(f"a threshold lies between 0 and 1, not at {limit}")
@@ -158,10 +158,10 @@ class HypergammonSolver(Solver):
             if resume:
                 begin = states.read(state, self.chequers, self.recipe.name, begun)
             elif state.exists() and not states.is_state(state):
-                message = f"{state}: exists already and is no state of a solve"
+                message = f"{state}: exists already and is not the state of a solve"
                 raise OutputExistsError(message, replaceable=False)
             elif state.exists() and not force:
-                message = "holds the state of an ended run, and going on from it was not asked for"
+                message = "holds the state of an interrupted run"
                 raise ScratchError(str(state), "unfinished", message)
         written = time.monotonic()
         for last in self.sweeps(threads, begin=begin):

@@ -78,7 +78,7 @@ def read(path: PathLike, chequers: int, recipe: str, begun: str) -> Iteration:
     with open_source(path) as source:
         data = source.buffer
         if hashlib.sha256(data[:-CHECKSUM_BYTES]).digest() != bytes(data[-CHECKSUM_BYTES:]):
-            raise ScratchError(name, "damaged", "damaged or cut short: its checksum does not fit")
+            raise ScratchError(name, "damaged", "damaged or truncated: its checksum does not match")
         try:
             begin = len(MAGIC) + 4 + int.from_bytes(data[len(MAGIC) : len(MAGIC) + 4], "little")
             facts = json.loads(bytes(data[len(MAGIC) + 4 : begin]))

@@ -39,7 +39,7 @@ def _natural(**numbers: int) -> None:
     """Check that numbers are integers up to 100,000; PositionError if not."""
     for name, value in numbers.items():
         if value != int(value) or abs(value) > 100_000:
-            raise PositionError(f"{name} must be a whole number within reason, not {value!r}")
+            raise PositionError(f"{name} must be a whole number of moderate size, not {value!r}")
 
 
 # -- Peelle, part 1: expected rolls ----------------------------------------------------------------------
@@ -169,7 +169,7 @@ def BTree(p: Any, level: int) -> list[Any]:
     """
     _natural(level=level)
     if level > 24:
-        raise PositionError(f"level {level} of the tree has 2^{level} numbers; 24 is the last one made")
+        raise PositionError(f"level {level} of the tree has 2^{level} numbers; the highest level is 24")
     tree: list[Any] = [p**0]
     for _ in range(max(0, level)):
         tree = [p * value for value in tree] + [(1 - p) * value for value in tree]
@@ -186,9 +186,7 @@ def BTreeA(p: Any, level: int) -> list[Any]:
     """
     _natural(level=level)
     if level > 30:
-        raise PositionError(
-            f"level {level} of the truncated tree is longer than anyone reads; 30 is the last one"
-        )
+        raise PositionError(f"level {level} of the truncated tree is too long; the highest level is 30")
     one = p**0
     levels: list[list[Any]] = [[one]]
     for now in range(1, level + 1):

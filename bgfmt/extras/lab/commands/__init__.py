@@ -90,7 +90,7 @@ def btree(p: str, level: int, truncated: bool, as_json: bool) -> None:
     except (ValueError, ZeroDivisionError):
         chance = -1
     if not 0 <= chance <= 1:
-        raise click.UsageError(f"{p!r}: expected a chance such as 1/6 or 0.25")
+        raise click.UsageError(f"{p!r}: expected a probability such as 1/6 or 0.25")
     name, tree = ("BTreeA", systems.BTreeA) if truncated else ("BTree", systems.BTree)
     _say(name, tree(chance, level), as_json)
 
@@ -154,23 +154,29 @@ def layouts(points: int, chequers: int, as_json: bool) -> None:
 @click.argument("name", metavar="ENGINE")
 @click.argument("words", nargs=-1, metavar="[MODE] [WORD...]")
 @click.option(
-    "-O", "pairs", multiple=True, metavar="KEY=VALUE", help="The engine's own options, such as scale=1."
+    "-O",
+    "pairs",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Option of the engine, such as scale=1; repeatable.",
 )
 @click.option(
     "--against", metavar="ENGINE", help="The other player (play: a person; self, series: the engine)."
 )
-@options.number_option("--games", least=1, most=10_000_000, help="How many (series: 1000, else 1).")
+@options.number_option(
+    "--games", least=1, most=10_000_000, help="Number of games (default: 1000 in a series, else 1)."
+)
 @options.number_option(
     "--match", "length", least=1, most=64, help="A match of this many points, not money games."
 )
-@click.option("--position", help="Where games start; the side on roll stands first and is player 1.")
-@click.option("--seed", type=int, help="Of the dice (series: 1, else the system's).")
-@click.option("--dice", metavar="FILE|-", help="Rolls from a file, or asked for one by one.")
+@click.option("--position", help="Starting position; the side on roll comes first and is player 1.")
+@click.option("--seed", type=int, help="Seed of the dice (default: 1 in a series, else random).")
+@click.option("--dice", metavar="FILE|-", help="Rolls from a file, or - to type them one by one.")
 @click.option("--cube/--no-cube", default=None, help="Play with the cube (series: without).")
 @click.option("--doubling", is_flag=True, help="Ask a person about doubling before each roll.")
 @click.option("--second", is_flag=True, help="A person is player 2; replay: only player 2's turns.")
-@click.option("-o", "--output", type=click.Path(), help="Write the games: .sgf or .mat.")
-@click.option("--quiet", is_flag=True, help="self: say results only.")
+@click.option("-o", "--output", type=click.Path(), help="Write the games to FILE (.sgf or .mat).")
+@click.option("--quiet", is_flag=True, help="self: print results only.")
 @options.threads_option
 @options.force_option
 @options.json_option
@@ -210,13 +216,15 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> None:
 @click.option("-o", "--output", required=True, type=click.Path(), help="A .jsonl, .csv or .parquet file.")
 @options.number_option(
     "--error", least=1e-6, most=1, metavar="E",
-    help="Play on until no standard error is greater (default: 0.001).",
+    help="Roll out until no standard error is larger than this (default: 0.001).",
 )  # fmt: skip
-@options.number_option("--seconds", least=0.001, most=1e6, metavar="S", help="At most this long a position.")
-@options.number_option("--seed", least=0, most=1 << 60, default=1, help="Of the dice.")
+@options.number_option(
+    "--seconds", least=0.001, most=1e6, metavar="S", help="Time limit for a position, in seconds."
+)
+@options.number_option("--seed", least=0, most=1 << 60, default=1, help="Seed of the dice.")
 @options.number_option(
     "--limit", least=0, default=400_000, metavar="N",
-    help="Most pairs of boards times cube states to calculate exactly for one position; 0 plays out all.",
+    help="Limit of exact calculation, in pairs of boards times cube states; 0 rolls out every position.",
 )  # fmt: skip
 @options.threads_option
 @options.force_option
@@ -242,7 +250,7 @@ def label(
     if any(number is not None and math.isnan(number) for number in (error, seconds)):
         raise click.UsageError("--error and --seconds are numbers, not nan")
     if os.path.splitext(output)[1] not in labels.FORMS:
-        raise click.UsageError(f"{output}: what is written is {', '.join(labels.FORMS)}")
+        raise click.UsageError(f"{output}: labels are written as {',  '.join(labels.FORMS)}")
     if file.endswith(labels.FORMS) and not file.endswith(".csv"):
         raise click.UsageError(
             f"{file}: positions are read a line each, or from a .csv with a column `position`"
@@ -288,7 +296,7 @@ def new_format(name: str, folder: Path | None) -> None:
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or len(name) > 16:
         raise click.BadParameter(
-            f"{name[:40]!r}: small letters, digits and single hyphens, 16 at most", param_hint="NAME"
+            f"{name[:40]!r}: expected at most 16 small letters, digits and single hyphens", param_hint="NAME"
         )
     if name in registry.FORMATS.points:
         raise click.BadParameter(f"{name!r} is a format that bgfmt has", param_hint="NAME")

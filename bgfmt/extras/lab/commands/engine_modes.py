@@ -160,7 +160,7 @@ def _games(request: Request, main: engine.Engine) -> None:
     except Quit as end:
         match = end.match
         done = 0 if match is None else sum(game.result is not None for game in match.games)
-        click.echo(f"games played: {done}" if done else "the game is given up")
+        click.echo(f"games played: {done}" if done else "the game was abandoned")
     if match is not None and match.games:
         _write(request, match)
 
@@ -278,7 +278,7 @@ def _explain(request: Request, engine: Engine) -> None:
     elif isinstance(engine, Bkg):
         _position(engine, state, as_json)
     else:
-        raise click.UsageError(f"say a roll: engine {engine.name} explains plays only")
+        raise click.UsageError(f"name a roll: engine {engine.name} explains plays only")
 
 
 def _plays(engine: Engine, state: GameState, as_json: bool) -> None:
@@ -307,7 +307,7 @@ def _plays(engine: Engine, state: GameState, as_json: bool) -> None:
     click.echo(f"{roll}, {ranked[0].part}: {what}")
     for place, r in enumerate(ranked[:MAX_PLAYS_SHOWN], 1):
         terms = "  ".join(f"{name} {value:+.3f}" for name, value in r.parts().items())
-        points = "out of the question" if _finite(r.points) is None else f"{r.points:12.6f}"
+        points = "excluded" if _finite(r.points) is None else f"{r.points:12.6f}"
         click.echo(f"{place:3d}. {r.play!s:<26} {points}  {terms}".rstrip())
 
 

@@ -29,7 +29,7 @@ def bkg(domain: str, **common: Any) -> None:
 @click.command("expected-points")
 @click.argument("size", metavar="NxM")
 @recipe_option("points", "exact")
-@memory_option("Memory to take, such as 2G: the table lies in mapped files beside OUTPUT.")
+@memory_option("Memory limit, such as 2G: the table is in mapped temporary files next to OUTPUT.")
 @common_options
 def expected_points(size: str, **common: Any) -> None:
     """Solve the expected points of the side on roll for N points and 1 to M chequers a side, N 1 to 12, M 1 to 15.

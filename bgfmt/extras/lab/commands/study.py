@@ -45,13 +45,11 @@ def study() -> None:
 @click.option("--chequers", metavar="N|A-B", help="Only sides of N chequers, or of A to B (default: all).")
 @options.number_option(
     "--sample", least=1, most=100_000_000, default=200_000, metavar="N",
-    help="Pairs to draw where there are more than 12 million.",
+    help="How many pairs to draw if there are more than 12 million.",
 )  # fmt: skip
-@options.number_option("--seed", least=0, default=1, help="Of the draw.")
-@click.option("--rule", "names", multiple=True, metavar="NAME", help="Only this rule; may be repeated.")
-@click.option(
-    "--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Draw the mean losses into FILE."
-)
+@options.number_option("--seed", least=0, default=1, help="Seed of the draw.")
+@click.option("--rule", "names", multiple=True, metavar="NAME", help="Only this rule; repeatable.")
+@click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Draw the mean losses to FILE.")
 @options.as_option
 @options.json_option
 def rules(databases: tuple[str, ...], plot: str | None, as_json: bool, **asked: Any) -> None:
@@ -69,7 +67,7 @@ def rules(databases: tuple[str, ...], plot: str | None, as_json: bool, **asked: 
     """
     described = asked.pop("described")
     if described and not databases:
-        raise click.UsageError("which file is meant? name the database")
+        raise click.UsageError("--as needs the name of a database")
     away = asked["away"]
     score = _score(asked)
     asked["chequers"] = _chequers(asked["chequers"])

@@ -93,7 +93,9 @@ def of_table(table: Table, name: str | None, score: Score | None) -> Judge:
             return by_equities(two, name)
     for one in of_kind([table], OneSided):
         return estimate_judge(score, one.points, one.chequers, name)
-    what = "both sides' cubeful equities" if score is None else "the chances at that score"
+    what = (
+        "both sides' cubeful equities" if score is None else "the match winning probabilities at that score"
+    )
     raise NotCoveredError(f"{name or table.kind}: rules are judged by {what} or the distributions of rolls")
 
 
@@ -207,7 +209,7 @@ def of_game(chances: Floats, lose: float, win: float) -> Floats:
 def may_double(score: Score) -> None:
     """Check that the side on roll can gain by doubling; PositionError if not."""
     if not score.may_double(0):
-        raise PositionError(f"{score}: the side on roll has no use for the cube, there is nothing to study")
+        raise PositionError(f"{score}: the side on roll cannot use the cube; there is nothing to study")
 
 
 def as_rule(judge: Judge) -> Rule:

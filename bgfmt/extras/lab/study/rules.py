@@ -151,5 +151,5 @@ def select_rules(names: tuple[str, ...] = ()) -> tuple[Rule, ...]:
     """Return the rules of these names, all if none is given; CapabilityError for an unknown name."""
     strange = [name for name in names if name not in RULES]
     if strange:
-        raise CapabilityError(f"there is no rule {strange[0]!r}; there are {', '.join(RULES)}")
+        raise CapabilityError(f"no rule {strange[0]!r}; known rules:  {', '.join(RULES)}")
     return tuple(RULES[name] for name in names) or _ALL

@@ -39,7 +39,7 @@ ACTIONS = {
     "beaver": "beavers",
 }
 NOTE = (
-    "An error is a decision that loses more than its numbers can be off by. That holds for estimated numbers "
+    "An error is a decision that loses more than the possible error of its numbers. That holds for estimated numbers "
     "too: they count with the bound that 99.9 % of estimates keep. A smaller loss is close, and no error; where "
     "no bound is known the decision is approximate, and no error either. Equity lost adds up every loss but "
     "those of approximate decisions. MWC is the match winning chance. Race PR (500 times the equity lost a "

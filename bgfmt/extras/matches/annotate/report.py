@@ -303,7 +303,7 @@ def judge_match(
             continue
         report.races += 1
         if not match.games[decision.game].records[decision.record].sure:
-            lost = "nothing is judged after a play that is lost, until the file gives a board"
+            lost = "nothing is judged after a lost play until the file has a board"
             odd[f"game {match.games[decision.game].number}: {lost}"] = None
             continue
         try:

@@ -151,7 +151,7 @@ def total_line(total: Total) -> str:
     if total.rate is not None:
         text += f", {1000 * total.rate:.2f} thousandths a decision"
     if total.approximate_lost:
-        text += f"; besides, about {total.approximate_lost:.3f} in approximate decisions"
+        text += f"; in addition, about {total.approximate_lost:.3f} in approximate decisions"
     return text + race_line(total)
 
 
@@ -254,6 +254,6 @@ def _end(report: Report, out: list[str], most: int, players: int | None = None) 
         out.append("")
     worst = list(worst_lines(report, most))
     if worst:
-        out += ["the worst errors, luck apart:", "", *worst]
+        out += ["the worst errors (luck excluded):", "", *worst]
     out += [f"not read: {name}: {why}" for name, why, _ in report.unread]
     return "\n".join(out).rstrip("\n") + "\n"

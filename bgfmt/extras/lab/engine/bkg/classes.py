@@ -61,7 +61,7 @@ class Classes:
 
     def __init__(self, classes: Sequence[StateClass], rest: StateClass) -> None:
         if len({c.name for c in (*classes, rest)}) != len(classes) + 1:
-            raise PositionError("two state-classes have one name")
+            raise PositionError("two state classes have the same name")
         self.classes = tuple(classes)
         self.rest = rest
 
@@ -146,7 +146,7 @@ def expectation(win: Number, gammons: Number, lose: Number, gammons_lost: Number
     Fraction(9, 25)
     """
     if abs(float(win + gammons + lose + gammons_lost) - 1) > 1e-9:
-        raise PositionError("the shares of a game do not add up to 1")
+        raise PositionError("the shares of a game's state classes do not add up to 1")
     return win + 2 * gammons - lose - 2 * gammons_lost
 
 
