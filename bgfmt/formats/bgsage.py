@@ -127,8 +127,10 @@ class Bgsage(RollsFormat):
         kept = as_read(table, Sections) if gammon == (table.gammon is not None) else None
         parts = kept or _sections(bearoff, table.gammon if gammon else None)
         sink.write(HEADER.build({"gammon_rows": len(parts.survival)}))
-        for array in (bearoff.astype("<u2", copy=False), parts.means, parts.where, parts.survival):
-            sink.write(np.asarray(array))
+        arrays = (bearoff, parts.means, parts.where, parts.survival)
+        declared = list(fields(FILE, gammon_rows=len(parts.survival)).values())[1:]
+        for field, array in zip(declared, arrays, strict=True):
+            sink.write(np.ascontiguousarray(array, field.dtype))
 
     # -- every byte -------------------------------------------------------------------------------------
 
@@ -138,13 +140,13 @@ class Bgsage(RollsFormat):
         if kept is not None and self.gammon(table, options):
             rows = len(kept.survival)
         regions = regions_of(FILE, ("distributions", "gammon rows"), gammon_rows=rows)
-        _, distributions, _, index, survival = (region.offset for region in regions)
+        _, distributions, _, index, survival = fields(FILE, gammon_rows=rows).values()
 
         def place(entry: int, column: str, item: int) -> int:
             if column != "gammon":
-                return distributions + 64 * entry + 2 * item
+                return distributions.place(entry, item)
             row = int(kept.where[entry]) if kept is not None else entry - FIRST_FULL
-            return survival + 64 * row + 2 * item if row >= 0 else index + 4 * entry
+            return survival.place(row, item) if row >= 0 else index.place(entry)
 
         return Layout(bytes(HEADER.build({"gammon_rows": rows})), regions, place)
 
@@ -166,10 +168,10 @@ class Bgsage(RollsFormat):
                 continue
             image = bytearray(bytes(source.buffer[:length]) + bytes(max(0, length - size)))
             image[:HEADER_BYTES] = HEADER.build({"gammon_rows": rows})
-            where = np.full(POSITIONS, -1, "<i4")
+            index = fields(FILE, gammon_rows=rows)["gammon index"]
+            where = np.full(POSITIONS, -1, index.dtype)
             if rows:
                 where[FIRST_FULL:] = np.arange(rows)
-            index = fields(FILE, gammon_rows=rows)["gammon index"]
             image[index.offset : index.offset + index.size] = where.tobytes()
             table = self.read(Source.from_bytes(bytes(image), source.name)).table
             same = sum(a == b for a, b in zip(head, image[:HEADER_BYTES], strict=False))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,6 +99,13 @@ class Field(NamedTuple):
     def read(self, source: Source, offset: int, what: str = "table") -> NDArray[Any]:
         """Return the field of a structure at `offset` of a source; `what` names it in a TruncatedError."""
         return source.array(self.dtype, self.shape, offset + self.offset, what)
+
+    def place(self, *index: int) -> int:
+        """Return the offset of an item of the array, or of a row where there are fewer indices."""
+        number = 0
+        for at, length in zip(index, self.shape, strict=False):
+            number = number * length + at
+        return self.offset + number * prod(self.shape[len(index) :]) * self.dtype.itemsize
 
 
 def fields(struct: Struct, **counts: int) -> dict[str, Field]:

@@ -40,6 +40,7 @@ def test_fields_of_a_file_of_given_counts() -> None:
     rows = np.arange(6, dtype="<f4").reshape(2, 3)
     source = Source.from_bytes(b"?" + bytes(14) + rows.tobytes())
     assert np.array_equal(parts["rows"].read(source, 1), rows)
+    assert (parts["rows"].place(1, 2), parts["rows"].place(1), parts["end"].place()) == (34, 26, 59)
     with pytest.raises(TruncatedError, match="the names"):
         parts["name"].read(source, 1, "names")
     expected = (Region("head", 0, 14), Region("rows", 14, 24, numbers=True))
