@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import ModuleType
+
 import numpy as np
 import pytest
 from construct import Aligned, Array, Bytes, Const, Float32l, Int8ul, Int16ub, Int24ul, Int32ul, Struct, this
 
+import bgfmt
 from bgfmt.errors import HeaderError, TruncatedError
-from bgfmt.formats import Region
+from bgfmt.formats import Region, match
 from bgfmt.formats.structures import (
     Digits,
     byte_table,
@@ -18,7 +22,9 @@ from bgfmt.formats.structures import (
     regions_of,
     size_of,
 )
-from bgfmt.storage import Source
+from bgfmt.storage import MemorySink, Source
+from bgfmt.tables import same_numbers
+from tests.conftest import FIXTURES
 
 ENTRY = Struct("start" / Int32ul * "first value", "count" / Int8ul)
 HEAD = Struct("magic" / Const(b"AB"), "version" / Const(2, Int16ub), "entries" / Array(2, ENTRY))
@@ -89,3 +95,21 @@ def test_the_table_of_bytes() -> None:
     ]
     wider = Struct("a" / Digits(3), "b" / Digits(1) * "how many")
     assert byte_table(wider).splitlines()[3] == "| 3 | 1 digit | `b` | how many |"
+
+
+def test_reader_writer_page_and_regions_follow_a_changed_width() -> None:
+    """The module of bgfmt-match with one field wider: its files are written, read, audited and described."""
+    table = bgfmt.load(FIXTURES / "match/score_3x2.bgm")
+    text = Path(match.__file__).read_text(encoding="utf-8")
+    wider = ModuleType("wider")
+    exec(text.replace('"points" / Int8ul,', '"points" / Int32ul,'), vars(wider))
+    form = wider.BgfmtMatch()
+    assert form.structures["header"].points.sizeof() == 4
+    sink = MemorySink()
+    form.write(table, sink)
+    source = Source.from_bytes(bytes(sink.data))
+    reading = form.read(source)
+    assert same_numbers(reading.table, table)
+    assert list(form.audit(source, reading.table, reading.extent)) == []
+    assert form.layout(reading.table).size == source.size
+    assert "| 14 | u8 | `chequers` |" in byte_table(form.structures["header"])
