@@ -42,7 +42,6 @@ class BgfmtTwoSided(Format[StoredEquities]):
     magic = layout.MAGIC
     carries = tuple(VERSIONS)
     structures: ClassVar[Mapping[str, Struct]] = {
-        "header": layout.HEADER,
         "table": layout.TABLE,
         "class": layout.CLASS,
         "strip": layout.STRIP_HEAD,
@@ -100,7 +99,7 @@ class BgfmtTwoSided(Format[StoredEquities]):
         reader.check_all()
         for fact in records.unknown(table):
             at = extent.offset + reader.shape.parts["facts"].offset
-            yield Fault(at, reader.shape.facts, "facts", "what a program writes", fact)
+            yield Fault(at, reader.shape.facts_bytes, "facts", "what a program writes", fact)
         yield from canonical.find_differences(reader, table)
 
 

@@ -54,10 +54,10 @@ def _compare_head(reader: Reader, table: StoredEquities) -> Iterator[Fault]:
     shape = reader.shape
     place = {name: (reader.offset + part.offset, part.size) for name, part in shape.parts.items()}
     columns = table.equities.shape[2]
-    own = layout.Shape.of(shape.version, table.points, table.chequers, columns, shape.facts, shape.size)
+    own = layout.Shape.of(shape.version, table.points, table.chequers, columns, shape.facts_bytes, shape.size)
     if shape != own:
         expected = f"{own.groups} groups and blocks of {own.block} records"
-        yield _carried_fault(*place["header"], "the header", expected)
+        yield _carried_fault(reader.offset, layout.HEADER_BYTES, "the header", expected)
     if not _has_own_classes(reader):
         yield _carried_fault(*place["classes"], "the classes", "those that bgfmt writes")
     if not np.array_equal(reader.directory.order, writer.weakest_first(table.equities)):

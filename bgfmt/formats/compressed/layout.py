@@ -46,10 +46,10 @@ HEADER = Struct(
     "block" / Int8ul * "records of a block, as the power of 2: 7 (128); 4 to 12 are allowed",
     "groups" / Int16ul * "groups of positions",
     "positions" / Int32ul * "C(points + chequers, points)",
-    "facts" / Int32ul * f"bytes of facts, at most {MAX_FACTS_BYTES}",
+    "facts_bytes" / Int32ul * f"bytes of facts, at most {MAX_FACTS_BYTES}",
     "size" / Int64ul * "bytes of the whole table",
     "zero" / Const(bytes(28)),
-    "crc" / Int32ul * "CRC-32 of all before it",
+    "header_crc" / Int32ul * "CRC-32 of all before it",
 )
 CLASS = Struct(
     "shift" / Int16ul * "0 to 15",
@@ -58,12 +58,12 @@ CLASS = Struct(
     * f"of the symbols; 0 in class 0, in sum {FREQUENCY_SUM} in the others",
 )
 TABLE = Struct(
-    "header" / HEADER,
+    *HEADER.subcons,
     "classes" / Array(CLASSES, CLASS),
     "strips" / Array(this.groups + 1, Int64ul) * "offsets of the strips, and of the end of the table",
     "order" / Array(this.positions, Int32ul) * "the position number at each place",
-    "facts" / Array(this.facts, Int8ul) * "a JSON object as `extra` of [npz](npz.md), or nothing",
-    "crc" / Int32ul * "CRC-32 of everything behind the header",
+    "facts" / Array(this.facts_bytes, Int8ul) * "a JSON object as `extra` of [npz](npz.md), or nothing",
+    "directory_crc" / Int32ul * "CRC-32 of everything between the header's CRC-32 and this",
 )
 COLUMN = Struct(
     "wide" / Int16ul * f"16-bit factors, at most {MAX_WIDE}",
@@ -73,7 +73,7 @@ COLUMN = Struct(
 )
 STRIP_HEAD = Struct(
     "size" / Int32ul * "bytes of the head",
-    "columns" / Array(this.groups * this.columns, COLUMN) * "of each tile, its columns",
+    "models" / Array(this.groups * this.columns, COLUMN) * "of each tile, one for each column of its records",
     "crc" / Int32ul * "CRC-32 of all before it",
 )
 INDEX = Struct(
@@ -116,7 +116,7 @@ class Shape:
     """Content of the 64-byte header.
 
     block : records of a block. groups : into which positions are divided. positions : of a side.
-    facts, size : bytes of the facts and of the whole table.
+    facts_bytes, size : bytes of the facts and of the whole table.
     """
 
     version: int
@@ -126,14 +126,16 @@ class Shape:
     block: int
     groups: int
     positions: int
-    facts: int
+    facts_bytes: int
     size: int
 
     @staticmethod
-    def of(version: int, points: int, chequers: int, columns: int, facts: int = 0, size: int = 0) -> Shape:
-        """Return the header that bgfmt writes for a table; `facts` and `size` are in bytes."""
+    def of(
+        version: int, points: int, chequers: int, columns: int, facts_bytes: int = 0, size: int = 0
+    ) -> Shape:
+        """Return the header that bgfmt writes for a table."""
         n = board.count(points, chequers)
-        return Shape(version, points, chequers, columns, BLOCK, -(-n // MAX_GROUP_ROWS), n, facts, size)
+        return Shape(version, points, chequers, columns, BLOCK, -(-n // MAX_GROUP_ROWS), n, facts_bytes, size)
 
     def edges(self) -> list[int]:
         """Return the first place of every group, and the number of places at the end."""
@@ -141,13 +143,13 @@ class Shape:
 
     @cached_property
     def parts(self) -> dict[str, Field]:
-        """Header and directory: the fields of `TABLE`."""
-        return fields(TABLE, groups=self.groups, positions=self.positions, facts=self.facts)
+        """The fields of `TABLE`."""
+        return fields(TABLE, groups=self.groups, positions=self.positions, facts_bytes=self.facts_bytes)
 
     @property
     def first_strip(self) -> int:
         """Offset of the first strip."""
-        last = self.parts["crc"]
+        last = self.parts["directory_crc"]
         return last.offset + last.size
 
     def entry_bytes(self, width: int) -> int:
@@ -156,8 +158,8 @@ class Shape:
 
     def build(self) -> bytes:
         """Build the bytes of the header."""
-        values = vars(self) | {"block": self.block.bit_length() - 1, "crc": 0}
-        return with_checksum(bytes(HEADER.build(values))[: offset_of(HEADER, "crc")])
+        values = vars(self) | {"block": self.block.bit_length() - 1, "header_crc": 0}
+        return with_checksum(bytes(HEADER.build(values))[: offset_of(HEADER, "header_crc")])
 
 
 def read_shape(source: Source, offset: int) -> Shape:
@@ -181,7 +183,7 @@ def read_shape(source: Source, offset: int) -> Shape:
         ("block", "4 to 12", header.block, 4 <= header.block <= 12),
         ("positions", n, header.positions, header.positions == n),
         ("groups", f"groups of at most {MAX_GROUP_ROWS}", groups, 1 <= groups <= n <= groups * MAX_GROUP_ROWS),
-        ("facts", f"at most {MAX_FACTS_BYTES}", header.facts, header.facts <= MAX_FACTS_BYTES),
+        ("facts_bytes", f"at most {MAX_FACTS_BYTES}", header.facts_bytes, header.facts_bytes <= MAX_FACTS_BYTES),
     ]  # fmt: skip
     values = {name: header[name] for name in Shape.__dataclass_fields__}
     shape = Shape(**values | {"block": 1 << header.block})
@@ -259,7 +261,8 @@ class Directory:
         classes["shift"] = self.classes.shifts
         classes["frequencies"] = self.classes.frequencies
         arrays = {"classes": classes, "strips": self.strips, "order": self.order}
-        parts = fields(TABLE, groups=len(self.strips) - 1, positions=len(self.order), facts=len(self.facts))
+        groups = len(self.strips) - 1
+        parts = fields(TABLE, groups=groups, positions=len(self.order), facts_bytes=len(self.facts))
         data = b"".join(np.asarray(array, parts[name].dtype).tobytes() for name, array in arrays.items())
         return with_checksum(data + self.facts)
 
