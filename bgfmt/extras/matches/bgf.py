@@ -8,6 +8,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
+from construct import Const, ConstructError, FlagsEnum, Int8ub, Struct
+
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.extras.matches.model import Match, Opinion, Result, Rules, is_cube
 from bgfmt.extras.matches.plays import signed_position
@@ -206,7 +208,11 @@ def _opinion(move: dict[str, Any], *, answers: bool) -> Opinion | None:
 # -- Smile --------------------------------------------------------------------------------------------
 
 
-MAGIC = b":)\n"
+SMILE = Struct(
+    "magic" / Const(b":)\n"),
+    "flags" / FlagsEnum(Int8ub, names=1, texts=2) * "1: names are shared; 2: short texts are shared",
+)
+STRUCTURES = {"smile": SMILE}
 DEPTH = 64
 MAX_VALUES = 2_000_000
 MAX_BACK_REFERENCES = 1024  # texts, after which a writer begins anew
@@ -216,13 +222,17 @@ class _Smile:
     """Reader of a document in Smile, a binary form of JSON."""
 
     def __init__(self, data: bytes, name: str) -> None:
-        if not data.startswith(MAGIC) or len(data) < 4:
-            raise FormatError(f"{name}: expected Smile, found {data[:4]!r}")
+        try:
+            header = SMILE.parse(data)
+        except ConstructError:
+            raise FormatError(f"{name}: expected Smile, found {data[:4]!r}") from None
         self.data = data
         self.name = name
-        self.at = 4
-        self.keys: list[str] | None = [] if data[3] & 1 else None  # texts to which later bytes may refer
-        self.strings: list[str] | None = [] if data[3] & 2 else None
+        self.at = SMILE.sizeof()
+        self.keys: list[str] | None = (
+            [] if header.flags.names else None
+        )  # texts to which later bytes may refer
+        self.strings: list[str] | None = [] if header.flags.texts else None
         self.count = 0
 
     def bad(self, expected: str, at: int | None = None) -> FormatError:

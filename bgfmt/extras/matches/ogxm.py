@@ -28,7 +28,6 @@ from construct import (
     Int32ul,
     IntegerError,
     Prefixed,
-    StopIf,
     Struct,
     stream_read,
     this,
@@ -66,13 +65,23 @@ def _optional(bit: int, content: Construct) -> Construct:
 
 _NUMBER = _Number()
 _BOARD = Bytes(26)
-_HEADER = Struct("magic" / Const(MAGIC), "major" / Int16ul, "minor" / Int16ul, "least" / Int16ul,
-                 "unread" / Int16ul, "size" / Int32ul)  # fmt: skip
+_HEADER = Struct(
+    "magic" / Const(MAGIC),
+    "major" / Int16ul * "version, 1 or 2",
+    "minor" / Int16ul,
+    "least" / Int16ul * "lowest version whose readers can read it",
+    "unread" / Int16ul,
+    "size" / Int32ul * "bytes of the match, this header and the end included",
+)
 
 # -- structures of version 1; fields that are not needed are "unread"
 
 _FLAGS_1 = Int32ul
-_CHUNK_1 = Struct("letters" / Bytes(4), "size" / Int32ul, "unread" / Bytes(4))
+_CHUNK_1 = Struct(
+    "letters" / Bytes(4) * "`MHDR`, `GAME` or others",
+    "size" / Int32ul * "bytes that follow the head",
+    "unread" / Bytes(4),
+)
 _TEXT_1 = Prefixed(Int8ul, GreedyBytes)
 _MATCH_1 = Struct(
     "length" / Int16ul,
@@ -97,7 +106,11 @@ _END_1 = Struct("letters" / Const(END), "size" / Int32ul)
 # -- structures of version 2: records, of which a mask tells the fields
 
 _BYTES_2 = Prefixed(_NUMBER, GreedyBytes)
-_SECTION_2 = Struct("letters" / Bytes(4), StopIf(this.letters == END), "size" / Int32ul, "flags" / Int8ul)
+_LETTERS_2 = Bytes(4)
+_SECTION_2 = Struct(
+    "size" / Int32ul * "bytes that follow the head",
+    "flags" / Int8ul * "1: a reader that does not know the letters must refuse the file",
+)
 _CHECKSUM_2 = Prefixed(_NUMBER, Struct(
     "mask" / _NUMBER,
     "kind" / _NUMBER,
@@ -134,6 +147,8 @@ _PLY_2 = Prefixed(_NUMBER, Struct(
     "action" / _optional(128, _NUMBER),
     "owner" / _optional(256, _NUMBER),
 ))  # fmt: skip
+
+STRUCTURES = {"header": _HEADER, "chunk": _CHUNK_1, "section": _SECTION_2}
 
 
 @dataclass
@@ -362,20 +377,21 @@ def _read_version_2(source: Source, begin: int) -> Match:
     notes: list[str] = []
     while True:
         at = source.at
-        head = source.parse(_SECTION_2, "a section or END!")
-        if head.letters == END:
+        letters = source.parse(_LETTERS_2, "a section or END!")
+        if letters == END:
             break
-        section = source.part(head.size, f"section {head.letters!r}")
-        if head.letters == b"MTCH":
+        head = source.parse(_SECTION_2, "a section")
+        section = source.part(head.size, f"section {letters!r}")
+        if letters == b"MTCH":
             match_section = section
-        elif head.letters == b"GAME":
+        elif letters == b"GAME":
             games.append(section)
-        elif head.letters == b"CSUM":
+        elif letters == b"CSUM":
             stored = section.parse(_CHECKSUM_2, "a checksum").digest
             if stored is not None and int.from_bytes(stored, "little") != zlib.crc32(source.data[begin:at]):
                 notes.append("the checksum of the file is wrong")
         elif head.flags & 1:
-            unknown = f"a section {head.letters!r} that is required and unknown"
+            unknown = f"a section {letters!r} that is required and unknown"
             raise FormatError(f"{source.name}: byte {at}: {unknown}")
     if match_section is None:
         raise FormatError(f"{source.name}: byte {begin}: no match header (MTCH)")
