@@ -44,7 +44,7 @@ class BgfmtTwoSided(Format[StoredEquities]):
     structures: ClassVar[Mapping[str, Struct]] = {
         "table": layout.TABLE,
         "class": layout.CLASS,
-        "strip": layout.STRIP_HEAD,
+        "head": layout.STRIP_HEAD,
         "column": layout.COLUMN,
         "index": layout.INDEX,
     }

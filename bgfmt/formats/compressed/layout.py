@@ -60,7 +60,7 @@ CLASS = Struct(
 TABLE = Struct(
     *HEADER.subcons,
     "classes" / Array(CLASSES, CLASS),
-    "strips" / Array(this.groups + 1, Int64ul) * "offsets of the strips, and of the end of the table",
+    "begins" / Array(this.groups + 1, Int64ul) * "offset of each strip; and of the end of the table",
     "order" / Array(this.positions, Int32ul) * "the position number at each place",
     "facts" / Array(this.facts_bytes, Int8ul) * "a JSON object as `extra` of [npz](npz.md), or nothing",
     "directory_crc" / Int32ul * "CRC-32 of everything between the header's CRC-32 and this",
@@ -260,7 +260,7 @@ class Directory:
         classes = np.zeros(CLASSES, dtype_of(CLASS))
         classes["shift"] = self.classes.shifts
         classes["frequencies"] = self.classes.frequencies
-        arrays = {"classes": classes, "strips": self.strips, "order": self.order}
+        arrays = {"classes": classes, "begins": self.strips, "order": self.order}
         groups = len(self.strips) - 1
         parts = fields(TABLE, groups=groups, positions=len(self.order), facts_bytes=len(self.facts))
         data = b"".join(np.asarray(array, parts[name].dtype).tobytes() for name, array in arrays.items())
@@ -271,13 +271,13 @@ def read_directory(source: Source, offset: int, shape: Shape) -> Directory:
     """Read and check everything between the header and the first strip."""
     parts = shape.parts
     if source.far and shape.groups <= MAX_PREFETCHED_STRIPS:
-        begins = parts["strips"].read(source, offset, "directory")[:-1]
+        begins = parts["begins"].read(source, offset, "directory")[:-1]
         heads = [(offset + begin, STRIP_HEAD_BYTES) for begin in begins.tolist()]
         source.prefetch([(offset + HEADER_BYTES, shape.first_strip - HEADER_BYTES), *heads])
     data = read_with_checksum(source, offset + HEADER_BYTES, shape.first_strip - HEADER_BYTES, "directory")
     inside = MemorySource(data, source.name)
     table, strip_offsets, numbers, facts = (
-        parts[name].read(inside, -HEADER_BYTES) for name in ("classes", "strips", "order", "facts")
+        parts[name].read(inside, -HEADER_BYTES) for name in ("classes", "begins", "order", "facts")
     )
     classes = Classes(table["shift"].astype(np.int64), table["frequencies"].astype(np.int64))
     if not classes.is_valid():
@@ -286,7 +286,7 @@ def read_directory(source: Source, offset: int, shape: Shape) -> Directory:
     rows = np.diff(shape.edges()).tolist()
     rising = all(8 * shape.groups * m < b - a for m, (a, b) in zip(rows, pairwise(strips), strict=True))
     if not (rising and strips[0] == shape.first_strip and strips[-1] == shape.size):
-        at = offset + parts["strips"].offset
+        at = offset + parts["begins"].offset
         raise CorruptError(source.name, at, "strips one behind the other", strips[:4])
     order = numbers.astype(np.int64)
     present = np.zeros(shape.positions, bool)

@@ -9,7 +9,7 @@ doc: |
   describes and plugins/c and plugins/js have.
 doc-ref: docs/formats/bgfmt-ts.md
 seq:
-  # made: seq bgfmt-ts.header
+  # made: seq bgfmt-ts.table
   - {id: magic, contents: bgfmt-ts}
   - {id: version, type: u2, doc: "1; 3 where the equities count gammons, 4 where they do so by Jacoby's rule"}
   - {id: points, type: u1, doc: "1 to 25"}
@@ -18,16 +18,16 @@ seq:
   - {id: block, type: u1, doc: "records of a block, as the power of 2: 7 (128); 4 to 12 are allowed"}
   - {id: groups, type: u2, doc: groups of positions}
   - {id: positions, type: u4, doc: "C(points + chequers, points)"}
-  - {id: facts, type: u4, doc: "bytes of facts, at most 65536"}
+  - {id: facts_bytes, type: u4, doc: "bytes of facts, at most 65536"}
   - {id: size, type: u8, doc: bytes of the whole table}
   - {id: zero, contents: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]}
-  - {id: crc, type: u4, doc: CRC-32 of all before it}
-  # made: end
+  - {id: header_crc, type: u4, doc: CRC-32 of all before it}
   - {id: classes, type: class, repeat: expr, repeat-expr: 16}
-  - {id: strip_offsets, type: u8, repeat: expr, repeat-expr: groups + 1}
+  - {id: begins, type: u8, repeat: expr, repeat-expr: "(groups + 1)", doc: "offset of each strip; and of the end of the table"}
   - {id: order, type: u4, repeat: expr, repeat-expr: positions, doc: the position number at each place}
-  - {id: facts_text, type: str, size: facts, encoding: UTF-8, doc: JSON}
-  - {id: directory_crc32, type: u4, doc: of everything from byte 64 on}
+  - {id: facts, type: u1, repeat: expr, repeat-expr: facts_bytes, doc: "a JSON object as `extra` of [npz](npz.md), or nothing"}
+  - {id: directory_crc, type: u4, doc: "CRC-32 of everything between the header's CRC-32 and this"}
+  # made: end
   - {id: strips, type: "strip(_index)", repeat: expr, repeat-expr: groups}
 instances:
   block_records: {value: 1 << block}
@@ -42,36 +42,49 @@ types:
     params:
       - {id: g, type: s4}
     instances:
-      start: {value: "_root.strip_offsets[g]"}
+      start: {value: "_root.begins[g]"}
       rows: {value: (g + 1) * _root.positions / _root.groups - g * _root.positions / _root.groups}
       head: {pos: start, type: head}
-      index:
-        pos: start + head.size
-        type: u8
-        repeat: expr
-        repeat-expr: rows * _root.groups + 1
-        doc: where each row segment begins, row by row, in a row tile by tile; and the end of the strip
-      index_crc32: {pos: start + head.size + 8 * (rows * _root.groups + 1), type: u4}
+      index: {pos: start + head.size, type: index(rows * _root.groups)}
       factors:
-        pos: start + head.size + 8 * (rows * _root.groups + 1) + 4
+        pos: start + head.size + index.index_size
         type: tile_factors(_index, head.tiles[_index].factor_bytes)
         repeat: expr
         repeat-expr: _root.groups
       segments:
-        type: segment(index[_index], index[_index + 1], _index % _root.groups, head.tiles[_index % _root.groups].factor_bytes)
+        type: segment(index.begins[_index], index.begins[_index + 1], _index % _root.groups, head.tiles[_index % _root.groups].factor_bytes)
         repeat: expr
         repeat-expr: rows * _root.groups
   head:
     seq:
-      - {id: size, type: u4}
-      - {id: tiles, type: tile, repeat: expr, repeat-expr: _root.groups}
-      - {id: crc32, type: u4}
-  tile:
-    seq:
-      - {id: columns, type: column, repeat: expr, repeat-expr: _root.columns}
+      # made: seq bgfmt-ts.head
+      - {id: size, type: u4, doc: bytes of the head}
+      - {id: models, type: column, repeat: expr, repeat-expr: "(groups * columns)", doc: "of each tile, one for each column of its records"}
+      - {id: crc, type: u4, doc: CRC-32 of all before it}
+      # made: end
     instances:
+      groups: {value: _root.groups}
+      columns: {value: _root.columns}
+      tiles: {type: tile(_index), repeat: expr, repeat-expr: groups}
+  tile:
+    params:
+      - {id: j, type: s4}
+    instances:
+      first: {value: j * _root.columns}
       factor_bytes:
-        value: "columns[0].factor_bytes + (_root.columns == 1 ? 0 : columns[1].factor_bytes + columns[2].factor_bytes + columns[3].factor_bytes)"
+        value: "_parent.models[first].factor_bytes + (_root.columns == 1 ? 0 : _parent.models[first + 1].factor_bytes + _parent.models[first + 2].factor_bytes + _parent.models[first + 3].factor_bytes)"
+  index:
+    params:
+      - {id: segments, type: s4}
+    seq:
+      # made: seq bgfmt-ts.index
+      - {id: begins, type: u8, repeat: expr, repeat-expr: "(segments + 1)", doc: "offset of each row segment, row by row, in a row tile by tile; and of the end of the strip"}
+      - {id: crc, type: u4, doc: CRC-32 of all before it}
+      # made: end
+    instances:
+      # made: size bgfmt-ts.index
+      index_size: {value: "4 + 8 * (segments + 1)"}
+      # made: end
   column:
     seq:
       # made: seq bgfmt-ts.column

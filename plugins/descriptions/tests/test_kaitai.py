@@ -334,28 +334,27 @@ def test_bgfmt_ts(compiled: Readers, name: str, monkeypatch: pytest.MonkeyPatch)
     directory = layout.read_directory(source, 0, shape)
     assert [c.shift for c in theirs.classes] == directory.classes.shifts.tolist()
     assert [c.frequencies for c in theirs.classes] == directory.classes.frequencies.tolist()
-    assert (theirs.strip_offsets, theirs.order) == (directory.strips, directory.order.tolist())
-    assert (theirs.facts_text.encode(), theirs.block_records) == (directory.facts, shape.block)
-    assert theirs.directory_crc32 == zlib.crc32(data[64 : shape.first_strip - 4])
+    assert (theirs.begins, theirs.order) == (directory.strips, directory.order.tolist())
+    assert (bytes(theirs.facts), theirs.block_records) == (directory.facts, shape.block)
+    assert theirs.directory_crc == zlib.crc32(data[64 : shape.first_strip - 4])
     for strip in theirs.strips:
         tiles, size = layout.read_strip_head(source, strip.start, shape)
         assert strip.head.size == size
         found = [
-            [
-                (c.shifts[: c.wide], c.shifts[c.wide : c.wide + c.narrow], c.shifts[c.wide + c.narrow :])
-                for c in t.columns
-            ]
-            for t in strip.head.tiles
+            (c.shifts[: c.wide], c.shifts[c.wide : c.wide + c.narrow], c.shifts[c.wide + c.narrow :])
+            for c in strip.head.models
         ]
-        assert found == [[tuple(part.tolist() for part in c) for c in tile.columns] for tile in tiles]
-        assert strip.index_crc32 == zlib.crc32(
-            data[strip.start + size : strip.index[0]][: 8 * len(strip.index)]
-        )
+        assert found == [tuple(part.tolist() for part in c) for tile in tiles for c in tile.columns]
+        assert [tile.factor_bytes for tile in strip.head.tiles] == [tile.factor_bytes for tile in tiles]
+        begin = strip.start + size
+        end = begin + 8 * len(strip.index.begins)
+        assert strip.index.crc == zlib.crc32(data[begin:end])
+        assert strip.index.index_size == end + 4 - begin
         for tile in strip.factors:
             assert all(record.crc32 == zlib.crc32(record.factors) for record in tile.records)
         for segment in strip.segments:
             body = segment.body
             assert body._io.pos() == segment.end - segment.start
             assert body.crc32 == zlib.crc32(data[segment.start : segment.end - 4])
-        assert strip.segments[-1].end == theirs.strip_offsets[strip.g + 1]
-    assert theirs.strip_offsets[-1] == len(data)
+        assert strip.segments[-1].end == theirs.begins[strip.g + 1]
+    assert theirs.begins[-1] == len(data)
