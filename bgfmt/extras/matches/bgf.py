@@ -228,7 +228,7 @@ class _Smile:
             raise FormatError(f"{name}: expected Smile, found {data[:4]!r}") from None
         self.data = data
         self.name = name
-        self.at = SMILE.sizeof()
+        self.at: int = SMILE.sizeof()
         self.keys: list[str] | None = (
             [] if header.flags.names else None
         )  # texts to which later bytes may refer
