@@ -1,4 +1,4 @@
-"""How far the values of play-outs lie from exact ones: python benchmarks/oracle.py [TABLE] [POSITIONS] [ERROR].
+"""How far rollout values are from exact ones: python benchmarks/oracle.py [TABLE] [POSITIONS] [ERROR].
 
     python benchmarks/oracle.py cost [POSITIONS]
 

@@ -32,7 +32,7 @@ __all__ = [
     "EXACT",
     "HYPERGAMMON",
     "ORIGIN",
-    "PLAYED",
+    "ROLLOUT",
     "TABLES_OF_PAIRS",
     "TABLE_OF_PAIRS",
     "Chances",
@@ -60,12 +60,12 @@ OfPairs = Literal["two-sided", "two-sided-gammons", "two-sided-jacoby"]
 OfTables = Literal[OfPairs, "one-sided", "hypergammon", "match-score"]
 #: the source of an answer: a kind of table, a calculation, an estimate, rollouts, the only legal play, the rule or
 #: engine for positions that no table covers
-Source = Literal[OfTables, "calculation", "estimate", "play-outs", "forced", "rule", "engine"]
+Source = Literal[OfTables, "calculation", "estimate", "rollout", "forced", "rule", "engine"]
 TABLE_OF_PAIRS: Source = "two-sided"
 TABLES_OF_PAIRS: tuple[Source, ...] = get_args(OfPairs)
 CALCULATION: Source = "calculation"
 ESTIMATE: Source = "estimate"
-PLAYED: Source = "play-outs"
+ROLLOUT: Source = "rollout"
 HYPERGAMMON: Source = "hypergammon"
 Gammons = Literal["none", "counted", "ignored"]
 Floats = NDArray[np.float64]
@@ -101,7 +101,7 @@ class SourcedAnswer(Plain):
     @property
     def approximate(self) -> bool:
         """Whether no certain bound of the error is known, as for estimates."""
-        return self.source in (ESTIMATE, PLAYED) or self.max_error is None
+        return self.source in (ESTIMATE, ROLLOUT) or self.max_error is None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -200,7 +200,7 @@ def estimate_words(source: str, usual_error: float, *, sure: bool = True) -> str
     sure
         Whether the options differ by more than the error.
     """
-    text = f"{'rollout' if source == PLAYED else 'estimate'}, ±{format_error(usual_error)} (95 %)"
+    text = f"{'rollout' if source == ROLLOUT else 'estimate'}, ±{format_error(usual_error)} (95 %)"
     return text if sure else f"{text}: too close to call"
 
 

@@ -18,7 +18,7 @@ from bgfmt.analysis.answers import (
     ESTIMATED,
     HYPERGAMMON,
     ORIGIN,
-    PLAYED,
+    ROLLOUT,
     MetName,
     PositionEquities,
     RankedPlay,
@@ -405,7 +405,7 @@ def cube(
     centered, owned = (advisor.cube(replace(state, cube_owner=owner)) for owner in (None, state.turn))
     both: dict[str, CubeAction] = {"centered": centered, "owned": owned}
     action = both.get(state.owner) or advisor.cube(state)
-    rolled_out = advisor.roll_out(state) if action.source == PLAYED else None
+    rolled_out = advisor.roll_out(state) if action.source == ROLLOUT else None
     equities = rolled_out or advisor.equities(state)
     return CubeAnswer(
         state=state,

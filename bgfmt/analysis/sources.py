@@ -525,7 +525,7 @@ class Sources:
         def play() -> Solved:
             return self._estimator.settle(solved, terms, sure, self.oracle)
 
-        return self.results.get_or_solve((state.position, terms, state.owner, "play-outs"), play)
+        return self.results.get_or_solve((state.position, terms, state.owner, "rollout"), play)
 
     def roll_out_plays(self, solved: Solved, terms: Terms, dice: tuple[int, int], column: int) -> Solved:
         """Roll out the best plays of a roll where the estimate of a race leaves open which is best.

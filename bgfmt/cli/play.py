@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from bgfmt.analysis import questions
-from bgfmt.analysis.answers import PLAYED, RankedPlay
+from bgfmt.analysis.answers import ROLLOUT, RankedPlay
 from bgfmt.cli import asking, options
 from bgfmt.cli.sections import section
 from bgfmt.cli.sourcing import source_line
@@ -75,7 +75,7 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
     title = titles.get(
         first.measure, f"probability of being off within {first.measure.partition(':')[2]} more rolls"
     )
-    about = (" (rollout)" if first.source == PLAYED else " (estimated)") if first.approximate else ""
+    about = (" (rollout)" if first.source == ROLLOUT else " (estimated)") if first.approximate else ""
     lines = [asking.board_of(answer.state or where), "", f"{where}: {title}{about}"]
     if answer.state and (more := asking.title(answer.state)):
         lines.append(more)
@@ -95,7 +95,7 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
 
 def _line(place: int, play: RankedPlay, source: str) -> str:
     """Format one play with its place, value and loss."""
-    what = "rollout's" if source == PLAYED else "estimate's" if play.approximate else "table's"
+    what = "rollout's" if source == ROLLOUT else "estimate's" if play.approximate else "table's"
     close = f", within the {what} error" if play.close and play.loss else ""
     lost = f", {100 * play.loss_mwc:.3f} %" if play.loss_mwc is not None else ""
     loss = f"  (-{play.loss:.5f}{lost}{close})" if (play.loss or 0.0) > EQUAL_LOSS else "  (equal)"

@@ -50,7 +50,7 @@ def read_rows(path: PathLike, head: str) -> list[str]:
         if seal(row) == line:
             rows.append(row)
         elif number <= len(lines):
-            raise ScratchError(name, "damaged", f"line {number} is not what was written there: {line[:60]!r}")
+            raise ScratchError(name, "damaged", f"line {number} differs from what was written: {line[:60]!r}")
     return rows
 
 

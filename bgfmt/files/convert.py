@@ -87,9 +87,9 @@ def convert(
             lost += db.format.extra_contents(db.reading)
         whole = plain and part is None
         if not whole and part is None and db.others:
-            lost.append(f"{len(db.others)} more database(s) in the same file are left out")
+            lost.append(f"{len(db.others)} more database(s) in the same file are skipped")
         if not whole and db.rest:
-            lost.append(f"{db.rest:,} bytes at the end of the file belong to no table and are left out")
+            lost.append(f"{db.rest:,} bytes at the end of the file belong to no table and are skipped")
         reason = None if whole else target.concatenation_refusal([table])
         if reason is not None:
             raise CapabilityError(reason)
@@ -179,13 +179,15 @@ def choose_target(
             return fitting[0]  # which says itself why it cannot hold the table
     if len(holding) == 1:
         return holding[0]
-    reason = f"say which format to write ({', '.join(f.name for f in holding) or ', '.join(formats.all_formats())})"
+    reason = (
+        f"name the format to write ({', '.join(f.name for f in holding) or ', '.join(formats.all_formats())})"
+    )
     if suffix and not fitting and (own is not None or what):
-        reason = f"no format uses the suffix {suffix!r}; say which to write"
+        reason = f"no format uses the suffix {suffix!r}; name the format to write"
     elif fitting and not holding:
         names = ", ".join(f.name for f in fitting)
         what = what or f"a {table.kind} table"
-        reason = f"{suffix} files ({names}) cannot hold {what}; say which to write"
+        reason = f"{suffix} files ({names}) cannot hold {what}; name another format"
     raise FormatNeededError(f"{os.fspath(path)}: {reason}")
 
 
@@ -201,7 +203,7 @@ def choose_lossless_target(
     target.check(blank, options)
     lost = target.losses(blank, options)
     if lost:
-        raise CapabilityError(f"{target.name} would lose something of this table: {'; '.join(lost)}")
+        raise CapabilityError(f"{target.name} would lose information:  {'; '.join(lost)}")
     return target
 
 

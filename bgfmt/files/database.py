@@ -52,7 +52,7 @@ __all__ = [
 MIN_REENCODED_CHARACTERS = 64  # so many multi-byte UTF-8 characters mean the file was re-encoded as text
 SCANNED_BYTES = 1 << 22  # in which line feeds are counted
 MIN_LINE_FEEDS = 32  # fewer prove nothing about lost carriage returns
-RETURNS_LOST = "a transfer as text, which took carriage returns away; copy the file as binary"
+RETURNS_LOST = "a transfer in text mode, which removed carriage returns; copy the file in binary mode"
 #: first bytes of files that are mistaken for databases, and what to do about them
 FOREIGN_STARTS = {
     (b"\x1f\x8b",): "is compressed by gzip; unpack it first",
@@ -63,7 +63,7 @@ FOREIGN_STARTS = {
     (b"PK\x03\x04", b"PK\x05\x06"): "is a zip archive; unpack it first",
     (b"z251ymct",): "is text in base64; decode it first",
     (b"[current]", b"<?xml"): "is text, perhaps a match equity table, which `bgfmt met` shows",
-    (b"<!doctype html", b"<html"): "is a page of HTML, not the file that was to be downloaded",
+    (b"<!doctype html", b"<html"): "is an HTML page, not the file to download",
     (b"version https://git-lfs",): "is a pointer of git-lfs, not the file; `git lfs pull` fetches the file",
 }
 
@@ -283,10 +283,10 @@ def describe_foreign(head: Any) -> str | None:
         return "is a tar archive; unpack it first"
     lines = head.count(b"\n")
     if 0 < lines == head.count(b"\r\n") and not head.isascii():
-        return "a transfer as text has put a carriage return before every line feed; copy the file as binary"
+        return "a transfer in text mode added a carriage return before every line feed; copy the file in binary mode"
     letters = head.decode("utf-8", "ignore")  # ignoring a character cut by the end
     if b"\0" in head and len(letters) + MIN_REENCODED_CHARACTERS < len(head) < len(letters.encode()) + 4:
-        return "its bytes were written anew as text in UTF-8; copy the file as binary"
+        return "its bytes were re-encoded as UTF-8 text; copy the file in binary mode"
     return None
 
 
@@ -333,7 +333,7 @@ def _read(source: Source, format: str | None, part: int, described: dict[str, An
             break
         end = readings[-1][1].extent.end
     if not 0 <= part < len(readings):
-        raise CapabilityError(f"{source.name} holds {len(readings)} databases; there is no part {part}")
+        raise CapabilityError(f"{source.name} holds {len(readings)} databases, not a part {part}")
     others = [reading.extent for k, (_, reading) in enumerate(readings) if k != part]
     return Database(source, *readings[part], others, source.size - end)
 
@@ -364,7 +364,7 @@ def choose_format(
     """
     if name is None:
         if described:
-            raise CapabilityError("say which format the description is of")
+            raise CapabilityError("name the format of the description")
         try:
             return formats.recognise(source), {}
         except UnknownFormatError:
@@ -387,7 +387,7 @@ def choose_format(
         raise FormatError(f"{source.name}: {text}")
     missing = [key for key in ("points", "chequers") if key in chosen.headerless and key not in given]
     if missing and not (missing == ["chequers"] and "cubeful" not in chosen.headerless and "points" in given):
-        raise CapabilityError(f"{source.name}: say also its {' and '.join(missing)}")
+        raise CapabilityError(f"{source.name}: its {' and '.join(missing)}")
     return chosen, given
 
 
@@ -401,7 +401,7 @@ def _select_candidate(
         return candidates[0]
     words = ((form, (f"{key}={value:d}" for key, value in fields.items())) for form, fields in candidates)
     texts = tuple(f"{form.name}:{','.join(said)}" for form, said in words)
-    what = f"no header, and it fits more than one table; say which: {' or '.join(texts)}"
+    what = f"no header, and it fits more than one table; name one:  {' or '.join(texts)}"
     raise UnknownFormatError(f"{source.name}: {what}", readings=texts)
 
 

@@ -100,5 +100,5 @@ def stores() -> Stores:
     found = next(iter(STORES.values()), None)
     if found is None:
         why = "; ".join(STORES.broken.values()) or "none is installed"
-        raise CapabilityError(f"nothing solves through a store: {why}")
+        raise CapabilityError(f"no installed part solves through a store: {why}")
     return found

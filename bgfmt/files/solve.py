@@ -111,7 +111,7 @@ def solve(
     else:
         named = {name: value for name, value in (("recipe", recipe), ("format", format)) if value is not None}
         if path is None:
-            raise CapabilityError("a file to make has to be named")
+            raise CapabilityError("name the file to write")
         solver(path, points, chequers, **named, **options)
     return Path(path if path is not None else options["store"])
 
@@ -157,7 +157,7 @@ def solve_table(
     if path is not None:
         file = OutputFile(solver, path, format, route.force, options)
     elif format is not None or options:
-        raise CapabilityError("a format and its options are of a file to make, and none was named")
+        raise CapabilityError("a format and its options need a file to write")
     tiles = route.by_tiles or (solver.supports_store and route.memory is not None)
     planned = solver.plan()
     large = solver.supports_store and file is not None and (planned.scratch > 0 or not planned.fits_in_memory)
@@ -165,7 +165,7 @@ def solve_table(
     if tiles or large or route.scratch is not None or resumes:
         return _through_store(solver, file, route, layers=not tiles)
     if file is None:
-        raise CapabilityError("a file to make or a store has to be named")
+        raise CapabilityError("name the file to write or a store")
     _in_memory(solver, file, route)
     return None
 
@@ -176,7 +176,7 @@ solve_stored = partial(solve_table, tiles=True)
 def _through_store(solver: Solver, file: OutputFile | None, route: Route, *, layers: bool) -> StoreReport:
     """Solve through a store, which is removed afterwards unless the route keeps it."""
     if not solver.supports_store:
-        text = "is solved in one go: it goes through no store and cannot be resumed"
+        text = "is solved in memory: it has no store and cannot be resumed"
         raise CapabilityError(f"{solver.what} {text}")
     place = _store(file, route.store, route.scratch, solver.kept_suffix)
     report = stores().fill(solver, file, place, route, layers=layers)
@@ -214,9 +214,9 @@ def _store(file: OutputFile | None, store: PathLike | None, scratch: PathLike | 
     """Return the path of the store; raises now what would prevent a temporary store from being made later."""
     if store is not None or file is None:
         if store is None:
-            raise CapabilityError("a file to make or a store has to be named")
+            raise CapabilityError("name the file to write or a store")
         if not os.fspath(store):
-            raise FileNotFoundError(errno.ENOENT, "an empty name is no name of a store", "")
+            raise FileNotFoundError(errno.ENOENT, "the name of a store must not be empty", "")
         return os.fspath(store)
     beside = Path(f"{os.fspath(file.path)}{suffix}" if scratch is None else scratch)
     if beside.resolve() == Path(file.path).resolve():

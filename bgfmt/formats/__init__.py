@@ -87,7 +87,7 @@ def broken_formats() -> tuple[Broken, ...]:
 def get(name: str) -> Format[Any]:
     """Return the format of this name; raises CapabilityError if there is none."""
     if name not in FORMATS:
-        raise CapabilityError(f"no format is called {name!r} (there are: {', '.join(FORMATS)})")
+        raise CapabilityError(f"no format {name!r} (known:  {', '.join(FORMATS)})")
     return FORMATS[name]
 
 
@@ -110,14 +110,14 @@ def recognise(source: Source, offset: int = 0) -> Format[Any]:
         return claims[0]
     if claims:
         names = tuple(f.name for f in claims)
-        raise AmbiguousFormatError(f"{source.name}: could be {' or '.join(names)}; say which", names)
+        raise AmbiguousFormatError(f"{source.name}: could be {' or '.join(names)}; name one", names)
     unread = tuple(s for f in all_formats().values() if not f.reads for s in f.suffixes)
     if source.name.lower().endswith(unread):
-        what = f"{', '.join(unread)} files are written, not read; parquet and sqlite are read"
+        what = f"{', '.join(unread)} files can be written but not read; parquet and sqlite can be read"
         raise CapabilityError(f"{source.name}: {what}")
     asked = tuple(f.name for f in all_formats().values() if f.reads)
     what = "the file is empty" if source.size == 0 else f"it begins with {format_bytes(head.bytes[:8])}"
-    what = f"no known format; {what} (`bgfmt formats` lists those there are)"
+    what = f"unknown format; {what} (`bgfmt formats` lists the known ones)"
     raise UnknownFormatError(f"{source.name}: {what}", asked)
 
 
@@ -172,7 +172,7 @@ def default_format(table: Table) -> Format[Any]:
     offers = default_formats(table)
     if len(offers) != 1:
         names = ", ".join(f.name for f in offers or all_formats().values() if isinstance(table, f.carries))
-        raise FormatNeededError(f"say in which format to write a {table.kind} table ({names})")
+        raise FormatNeededError(f"name the format to write a {table.kind} table ({names})")
     return offers[0]
 
 
@@ -182,7 +182,7 @@ def fields_of(facts: object, kind: type[Table]) -> dict[str, Any]:
     Raises ValueError, KeyError, TypeError or OverflowError for invalid facts; see `bgfmt.formats.records`.
     """
     if not isinstance(facts, dict):
-        raise ValueError("the facts are no object")
+        raise ValueError("the facts are not a JSON object")
     kinds = {record for f in all_formats().values() for record in f.records}
     each = (record.from_facts(facts) for record in sorted(kinds, key=lambda record: record.__name__))
     return {"carried": tuple(record for record in each if record is not None)} | records.table_fields(

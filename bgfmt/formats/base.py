@@ -264,7 +264,7 @@ def placeholder_rows(shape: tuple[int, ...], dtype: Any) -> LazyRows:
     """
 
     def fetch(start: int, stop: int) -> NDArray[Any]:
-        raise CapabilityError("these rows are promised, not made")
+        raise CapabilityError("these rows are placeholders")
 
     return LazyRows(shape, dtype, fetch)
 
@@ -420,7 +420,7 @@ class Format(ABC, Generic[T]):
         If the layout depends on the numbers or the history of a file, the result is the layout of the file from which
         the table was read. Raises CapabilityError if the layout is only known after writing.
         """
-        raise CapabilityError(f"the layout of {self.name} files is not told beforehand")
+        raise CapabilityError(f"the layout of {self.name} files is not known in advance")
 
     def layout_of(self, table: T, options: Options) -> Layout | None:
         """Return the layout of a file of this table, or None if it is only known after writing."""

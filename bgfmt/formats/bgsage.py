@@ -114,7 +114,7 @@ class Bgsage(RollsFormat):
         if self.gammon(table, options) and table.gammon_policy != "race":
             return [
                 "bgsage's gammon part follows the race's plays; these are the plays that save the gammon, "
-                "and the file cannot say so"
+                "which the file cannot state"
             ]
         return super().losses(table, options)
 

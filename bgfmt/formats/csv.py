@@ -27,7 +27,9 @@ class Csv(AnyTable):
     reads = False
 
     def read(self, source: Source, offset: int = 0, **_: Any) -> Reading[Table]:
-        raise CapabilityError(f"{source.name}: CSV files are written, not read; parquet and sqlite are read")
+        raise CapabilityError(
+            f"{source.name}: CSV files can be written but not read; parquet and sqlite can be read"
+        )
 
     def emit(self, table: Table, sink: Outlet, options: Options) -> None:
         columns = flat.columns(table)

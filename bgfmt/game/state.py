@@ -253,7 +253,7 @@ class GameState:
         state = replace(self, **changes | fields)
         if state.crawford and (state.away is None or 1 not in state.away):
             raise PositionError(
-                "in the Crawford game one side needs one point; say the score, or that it is none"
+                "in the Crawford game one side needs one point; name the score, or clear the Crawford flag"
             )
         return state
 
@@ -307,7 +307,7 @@ def as_state(position: GameState | Position | str) -> GameState:
     if isinstance(position, Position):
         return GameState.of(position)
     if not isinstance(position, GameState):
-        raise PositionError(f"a state, a position or text is asked about, not {type(position).__name__}")
+        raise PositionError(f"expected a GameState, Position or text, not {type(position).__name__}")
     return position
 
 

@@ -82,7 +82,7 @@ def choose_recipe(named: str | Recipe | None, known: Sequence[str], kind: str) -
         return named
     name = named or known[0]
     if name not in RECIPES:
-        raise SolverError(f"no recipe named {name!r}; there are {', '.join(RECIPES)}")
+        raise SolverError(f"no recipe {name!r}; known recipes:  {', '.join(RECIPES)}")
     if name not in known:
-        raise SolverError(f"{kind} tables are made by recipe {' or '.join(known)}, not by {name}")
+        raise SolverError(f"{kind} tables are solved by recipe {' or '.join(known)}, not by {name}")
     return RECIPES[name]

@@ -159,7 +159,7 @@ class Solver(ABC):
         """
         planned = self.plan(threads)
         if room is not None and (out is not None or not self.supports_mapping):
-            raise SolverError(f"{self.what} is not made in mapped files")
+            raise SolverError(f"{self.what} cannot be solved in mapped files")
         if out is not None:
             ((shape, dtype),) = self.arrays().values()
             if out.shape != shape or out.dtype != dtype:
@@ -176,7 +176,9 @@ class Solver(ABC):
         if memory is None:
             return planned
         if not self.supports_mapping:
-            raise CapabilityError(f"{self.name} tables of recipe {self.recipe.name} are made in memory only")
+            raise CapabilityError(
+                f"{self.name} tables of recipe {self.recipe.name} are solved in memory only"
+            )
         return plan_mapped(planned, memory)
 
 
@@ -186,7 +188,7 @@ def get(name: str) -> type[Solver] | Callable[..., object]:
         return SOLVERS[name]  # type: ignore[no-any-return]
     if name in SOLVERS.broken:
         raise SolverError(f"the solver of {name} tables is broken: {SOLVERS.broken[name]}")
-    raise SolverError(f"no solver of {name!r} tables; there are {', '.join(sorted(SOLVERS.points))}")
+    raise SolverError(f"no solver of {name!r} tables; known: {',  '.join(sorted(SOLVERS.points))}")
 
 
 def solver_of(name: str, points: int, chequers: int, **options: Any) -> Solver:

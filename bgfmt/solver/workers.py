@@ -103,7 +103,7 @@ def threads_or_workers(workers: Workers | None, threads: int | None) -> Abstract
     if workers is None:
         return ThreadWorkers(thread_count(threads))
     if not workers.threads:
-        raise CapabilityError("tables of this kind are made by threads of this process, not by a cluster")
+        raise CapabilityError("tables of this kind are solved by threads of this process, not by a cluster")
     return nullcontext(workers)
 
 
@@ -136,7 +136,7 @@ def device_class(name: str) -> Any:
 
     Raises CapabilityError for an unknown device.
     """
-    return _load_entry_point("bgfmt.devices", name, f"no device is called {name!r}")
+    return _load_entry_point("bgfmt.devices", name, f"no device {name!r}")
 
 
 def _load_entry_point(group: str, name: str, refusal: str) -> Any:

@@ -28,9 +28,9 @@ def check_output(path: PathLike, *, force: bool = False) -> None:
     """
     name = os.fspath(path)
     if name == "-":
-        raise CapabilityError("- is not a file name; this does not write to standard output (./- is a file)")
+        raise CapabilityError("- is not a file name here (write ./- for a file of this name)")
     if not name:
-        raise FileNotFoundError(errno.ENOENT, "an empty name is no file name", name)
+        raise FileNotFoundError(errno.ENOENT, "the file name is empty", name)
     if name.endswith(("/", os.sep)):
         raise IsADirectoryError(errno.EISDIR, "this names a folder, not a file", name)
     try:
@@ -191,7 +191,7 @@ class Draft:
 
 def appeared_error(name: str) -> OutputExistsError:
     """Return the error for a name that someone else took while its file was being written."""
-    return OutputExistsError(f"{name}: appeared while it was being written")
+    return OutputExistsError(f"{name}: was created by another program meanwhile")
 
 
 def hidden_prefix(target: Path) -> str:

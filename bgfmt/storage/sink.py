@@ -277,5 +277,5 @@ class WrittenChecksums:
             for at in range(start, end, CHECK_STEP):
                 found = zlib.crc32(system.read_at(fd, min(CHECK_STEP, end - at), at), found)
             if found != made:
-                text = f"bytes {start:,} to {end:,} are not what was written: something changed them"
+                text = f"bytes {start:,} to {end:,} differ from what was written: they were changed since"
                 raise OSError(errno.EIO, text, name)

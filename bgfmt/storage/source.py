@@ -377,12 +377,12 @@ def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: An
         name = str(path).partition("://")[0].lower()
         scheme = SCHEMES.get(name) or SCHEMES.get("any")
         if scheme is None:
-            raise CapabilityError(f"{path}: nothing is installed that reads {name}:// addresses")
+            raise CapabilityError(f"{path}: nothing installed reads {name}:// addresses")
     elif isinstance(path, (str, os.PathLike)) and os.path.isdir(path):
         scheme = SCHEMES.get("folder")
     foreign = options.keys() - (scheme.options if address and scheme is not None else frozenset())
     if foreign:
-        raise CapabilityError(f"{', '.join(sorted(foreign))}: options of addresses on the network only")
+        raise CapabilityError(f"{', '.join(sorted(foreign))}: these options apply to network addresses only")
     if scheme is not None:
         source = scheme.open(path, **options)
         if source is not None:

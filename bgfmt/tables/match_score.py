@@ -226,7 +226,7 @@ class MatchScore(OfRaces):
         """
         place = self.score.locate(roller, cube)
         if place is None:
-            raise NotCoveredError(f"the table holds no cube at {cube.value} of that owner")
+            raise NotCoveredError(f"the table has no cube at {cube.value} with that owner")
         column, add, times = place
         us, them = divmod(self.number(position), self.positions)
         return (1 + add + times * float(self.balance[us, them, column])) / 2

@@ -125,7 +125,7 @@ def check_sense(
     for name, same in alike.items():
         # the gammon part of a table of few chequers is "off already" throughout
         if same and len(table.arrays()[name]) >= MIN_CONSTANT_ROWS and len(alike) == 1:
-            yield Finding(Rule.SENSE, entry=1, field=f"its {name} are one number throughout")
+            yield Finding(Rule.SENSE, entry=1, field=f"its {name} are all the same number")
 
 
 LARGE_TABLE_BYTES = 1 << 28  # a sampled check reads only parts of larger tables

@@ -108,18 +108,18 @@ class Cause(Enum):
     OTHER_SIZE = "other points or chequers than the header says"
     BYTE_ORDER = "the other byte order"
     SHIFTED = "shifted"
-    ZEROS = "nothing but zeros"
-    ONES = "nothing but ones"
+    ZEROS = "only zeros"
+    ONES = "only ones"
     BARE_HEADER = "a bare header"
     TEXT = RETURNS_LOST
-    CUT = "cut short, or a header of other points or chequers"
+    CUT = "truncated, or a header of other points or chequers"
     ROUNDED = "rounding where gnubg truncates"
     ROUNDED_DOWN = "rounding down where gnubg truncates towards zero"
     OTHER_ROUNDING = "other rounding, or plain negation instead of one's complement"
     OTHER_PLAYS = "another rule for equally good plays, or other rounding"
     HALVES = "exact halves rounded either way, as by a program that divides floats"
     ADDITIONS = "another order of additions"
-    THRESHOLD = "another threshold, a restart or another build of makehyper"
+    THRESHOLD = "another threshold, a restarted run or another build of makehyper"
 
 
 @dataclass(frozen=True)

@@ -105,13 +105,13 @@ def repair(path: PathLike, out: PathLike, force: bool = False, progress: Progres
         best, reason = _find_best(rest, name, progress)
         if best is None or best.share < best.min_share:
             if pieces and not formats.resembles(rest):
-                notes.append(f"left out at the end, of no table: {plural(len(rest), 'byte')}")
+                notes.append(f"removed at the end, part of no table:  {plural(len(rest), 'byte')}")
                 break
             if cause := describe_foreign(rest[: 1 << 16]):
                 raise UnknownFormatError(f"{name}: {cause}")
             kind = VerificationError if pieces or best or reason else UnknownFormatError
             reason = reason or "it is not a table that can be recomputed"
-            again = "it has to be made anew"
+            again = "it must be solved again"
             if best is not None:
                 reason = f"at best {best.share:.0%} of it is right, and {best.min_share:.0%} must be"
                 again += f" ({best.solve_command})" if best.min_share == MIN_RIGHT_SHARE else ""
@@ -119,10 +119,10 @@ def repair(path: PathLike, out: PathLike, force: bool = False, progress: Progres
         before = rest
         rest = rest[best.consumed :]
         if best.data in pieces:
-            notes.append("a table that was there a second time was left out")
+            notes.append("a second copy of the table was removed")
             continue
         pieces.append(best.data)
-        changed = plural(best.changed, "entry") if best.changed else "no entry had to be"
+        changed = plural(best.changed, "entry") if best.changed else "no entry was"
         how = [best.how] if best.how else _describe_other_bytes(before, best)
         notes.append("; ".join([f"{changed} recomputed, of {best.entries:,}", *how]))
     mended = b"".join(pieces)
@@ -148,7 +148,7 @@ def _describe_other_bytes(data: bytes, best: RepairedTable) -> list[str]:
     was = format_bytes(data[at : at + 8])
     now = format_bytes(best.data[at : at + 8])
     return [
-        f"{plural(len(off), 'byte')} beside the numbers put right, from byte {at:,} on: {was} is {now} now"
+        f"{plural(len(off), 'byte')} outside the numbers corrected, from  byte {at:,} on: {was} is {now} now"
     ]
 
 
@@ -162,7 +162,7 @@ def _prove(data: bytes, name: str, progress: Progress | None) -> Report:
         ]
     for report in reports:
         if report.exit_code:
-            message = f"{name}: not repairable: the recomputed table does not prove: {report.verdict}"
+            message = f"{name}: not repairable: the recomputed table is not proved:  {report.verdict}"
             raise VerificationError(message, report)
     return merge_reports(name, reports)
 

@@ -216,10 +216,10 @@ def _blocks(report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     yield "table", facts + [(f"differences {size}", count) for size, count in report["differences"].items()]
     yield from (("text", note) for note in report["notes"])
     if report["exact"]:
-        yield "heading", "Against the truth"
+        yield "heading", "Compared with exact numbers"
         yield "table", list(_flatten(report["exact"]))
     if report["bound"]:
-        yield "heading", "Proved bounds of error"
+        yield "heading", "Proved error bounds"
         yield "table", list(_flatten(report["bound"]))
     if report["findings"]:
         yield "heading", "Findings"

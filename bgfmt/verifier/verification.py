@@ -68,7 +68,7 @@ def verify(
     progress : called with (done, total) during the long pass.
     announce : called before the recurrence, and before bounding errors, with the estimated time in seconds.
     exact : also measure the errors of the stored numbers; see `bgfmt.verifier.measures`.
-    bound : also prove a bound of the error of each stored equity of a two-sided table with the cube.
+    bound : also prove an error bound of each stored equity of a two-sided table with the cube.
     format, described : as for `bgfmt.open`, for files without a header.
     cluster : check a two-sided table on the workers of a cluster, ``local:N`` or the address of a Dask scheduler;
         they open the file under the same path.
@@ -98,7 +98,7 @@ def verify(
         runs = [verification] * len(parts)
         if cluster is not None:
             if not all(proof_of(part.table).supports_parts(part.table) for part in parts):
-                raise errors.CapabilityError(f"{name}: {db.table.kind} tables are not checked by a cluster")
+                raise errors.CapabilityError(f"{name}: {db.table.kind} tables cannot be checked by a cluster")
             workers = closing.enter_context(open_workers(cluster))
             whole = name if is_address(name) else os.path.abspath(name)
             runs = [verification.on_workers(workers, whole, k, options) for k in range(len(parts))]
@@ -114,7 +114,7 @@ def verify(
 def _check_arguments(until: str | None, tolerance: float | None, sample: int | None) -> None:
     if until is not None and until not in LEVELS:
         levels = ", ".join(LEVELS)
-        raise errors.CapabilityError(f"no verification level is called {until!r} (there are: {levels})")
+        raise errors.CapabilityError(f"no verification level {until!r} (known:  {levels})")
     if tolerance is not None and not 0 <= tolerance < math.inf:
         raise errors.CapabilityError(f"a tolerance is a number from 0 up, not {tolerance}")
     if sample is not None and sample < 1:

@@ -34,7 +34,7 @@ SENTENCES = {  # of a finding, by its rule
     Rule.KNOWN: "its bytes are those of {0.found}",
     Rule.MADE_BY: "recipe {0.field}: {0.found}",
     Rule.STATED: "{0.field}: {0.found}",
-    Rule.NO_RECURRENCE: "no rule is known that {0.found} follow; theory alone was asked",
+    Rule.NO_RECURRENCE: "no rule is known for {0.found}; it was compared with theory alone",
     Rule.SAME_REMADE: "solved again by recipe {0.field}: the same numbers throughout",
     Rule.NOT_REMADE: "not solved again: {0.found}",
 }
@@ -99,7 +99,7 @@ def differences(counts: Mapping[str, float]) -> str:
     if any(isinstance(count, float) for count in counts.values()):
         return ", ".join(f"{name} {size:.1e}" for name, size in counts.items())
     each = ", ".join(f"{count:,} by {size}" for size, count in counts.items())
-    return f"stored numbers: {each} from what follows from the file's other entries"
+    return f"stored numbers: {each} from what the file's other entries give"
 
 
 def _short(value: Any) -> str:
@@ -206,6 +206,6 @@ def _unproved(seen: Observations) -> str:
         )
     if not seen.limited:
         why = next((f for f in seen.findings if f.rule in (Rule.NO_RECURRENCE, Rule.NO_TABLE)), None)
-        reason = message(why) if why else "no entry was looked at"
-        return f"not proved: {reason}; nothing wrong found as far as {seen.level}"
-    return f"nothing wrong found as far as {seen.level} (not a proof){known}"
+        reason = message(why) if why else "no entry was checked"
+        return f"not proved: {reason}; nothing wrong found up to level {seen.level}"
+    return f"nothing wrong found up to level {seen.level} (not a proof){known}"

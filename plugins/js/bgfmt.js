@@ -307,7 +307,7 @@ function fromXgid(text) {
     if (letter === "-") return 0;
     if (letter >= "A" && letter <= "O") return letter.charCodeAt(0) - 64;
     if (letter >= "a" && letter <= "o") return 96 - letter.charCodeAt(0);
-    throw wrong(`'${letter}' is no number of chequers in an XGID`);
+    throw wrong(`'${letter}' is not a number of chequers in an XGID`);
   });
   if (counts[0] > 0 || counts[25] < 0) throw wrong("a chequer on the other player's bar");
   const zero = [...Array.from({ length: 24 }, (_, p) => Math.max(0, -counts[24 - p])), -counts[0]];
@@ -321,7 +321,7 @@ function fromXgid(text) {
   if (cube >= limit) throw wrong(`a cube at ${2 ** cube} that is never turned, which is not answered here`);
   let roll = null;
   if (/^[1-6]{2}$/.test(fields[4])) roll = [Number(fields[4][0]), Number(fields[4][1])];
-  else if (!["00", "0", "", "D", "B", "R"].includes(fields[4])) throw wrong(`'${fields[4]}' are no dice`);
+  else if (!["00", "0", "", "D", "B", "R"].includes(fields[4])) throw wrong(`'${fields[4]}' are not dice`);
   const position = turn === 1 ? positionOf(one, zero) : positionOf(zero, one);
   return state(position, {
     cube: owner === 0 ? "centered" : owner === turn ? "owned" : "opponent",
@@ -1290,7 +1290,7 @@ export class Table {
     const two = kind !== "one-sided" && kind !== "normal-distribution";
     if (typeof asked === "number" || typeof asked === "bigint") {
       const number = Number(asked);
-      if (!Number.isInteger(number)) throw new PositionError(`${asked} is no position number`);
+      if (!Number.isInteger(number)) throw new PositionError(`${asked} is not a position number`);
       const last = (two ? positions * positions : positions) - 1;
       if (number < 0 || number > last) throw new NotCoveredError(`position number ${asked} lies outside 0 to ${last}`);
       if (!two) return { us: sideOf(unrank(number, points)), them: null, number };

@@ -120,7 +120,7 @@ def test_a_score_and_the_crawford_game() -> None:
     assert ranked.measure == "match"
     assert ranked.best is not None
     assert ranked.best.mwc is not None
-    with pytest.raises(PositionError, match="a state, a position or text is asked about, not Side"):
+    with pytest.raises(PositionError, match="expected a GameState, Position or text, not Side"):
         advisor.cube(HERE.us)  # type: ignore[arg-type]
     with pytest.raises(PositionError, match="expected a Side or text, not Position"):
         advisor.race(HERE)  # type: ignore[arg-type]

@@ -205,7 +205,7 @@ def test_an_oracle_settles_what_an_estimate_leaves_open(ask):
     estimated = json.loads(ask(f"cube {words} --cube centered --json")[1])
     assert (estimated["source"], estimated["sure"]) == ("estimate", False)
     data = json.loads(ask(f"cube {words} --cube centered --oracle --json")[1])
-    assert (data["source"], data["approximate"], data["sure"]) == ("play-outs", True, True)
+    assert (data["source"], data["approximate"], data["sure"]) == ("rollout", True, True)
     assert (
         data["usual_error"]["centered"] < data["max_error"]["centered"] < estimated["max_error"]["centered"]
     )

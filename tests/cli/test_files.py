@@ -278,7 +278,7 @@ def test_formats_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_format_that_is_only_written_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     table, out = GOLDEN / "gnubg/ts_03x03.bd", tmp_path / "t.csv"
     assert cli(capsys, "convert", table, out)[0] == 0
-    assert "written, not read" in fails(capsys, "info", out)
+    assert "can be written but not read" in fails(capsys, "info", out)
     (tmp_path / "noise.bd").write_bytes(b"noise")
     assert "csv" not in fails(capsys, "info", tmp_path / "noise.bd")
 

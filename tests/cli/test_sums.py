@@ -56,7 +56,7 @@ def test_sums_and_the_tree_of_blocks(tmp_path: Path, capsys: pytest.CaptureFixtu
     path.write_bytes(data + data)
     assert run(["sums", str(path), "--against", str(kept)]) == 2
     assert run(["sums", str(path), "--against", str(path)]) == 2
-    assert "a list of sums has 32 bytes a block" in capsys.readouterr().err
+    assert "a list of checksums has 32 bytes a block" in capsys.readouterr().err
     path.write_bytes(b"")
     assert run(["sums", str(path)]) == 2
     assert capsys.readouterr() == ("", f"bgfmt: {path}: the file is empty\n")

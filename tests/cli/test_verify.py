@@ -46,9 +46,9 @@ NO_DATABASES = {
     "base64": base64.encodebytes(TABLE),
     "`bgfmt met`": b"[Current]\nName=Even coins 9\n",
     "UTF-8": TABLE.decode("latin-1").encode(),
-    "text in UTF-8": TABLE.decode(errors="replace").encode(),
+    "re-encoded as UTF-8 text": TABLE.decode(errors="replace").encode(),
     "HTML": b"\r\n<!DOCTYPE html><html><title>Not found</title></html>",
-    "page of HTML": b"<HTML><body>sign in</body></HTML>",
+    "HTML page": b"<HTML><body>sign in</body></HTML>",
     "git-lfs": b"version https://git-lfs.github.com/spec/v1\noid sha256:12\nsize 12\n",
     "carriage return": TABLE.replace(b"\n", b"\r\n"),
 }
@@ -75,7 +75,7 @@ def test_carriage_returns_taken_away_are_named(tmp_path: Path, capsys: pytest.Ca
     ):  # fmt: skip
         (tmp_path / "a.bd").write_bytes(text)
         assert run(["verify", str(tmp_path / "a.bd")]) == 1
-        assert ("took carriage returns away" in capsys.readouterr().out) is wanted
+        assert ("removed carriage returns" in capsys.readouterr().out) is wanted
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_every_command_names_line_ends_that_were_converted(
         for words in (["info"], ["lookup", "0 1"], ["convert", str(tmp_path / "o.npz")], ["verify"]):
             assert run([words[0], str(path), *words[1:]]) == (1 if words == ["verify"] else 2)
             out, err = capsys.readouterr()
-            assert ((out + err).count("took carriage returns away") == 1) is wanted, (words, out, err)
+            assert ((out + err).count("removed carriage returns") == 1) is wanted, (words, out, err)
 
 
 @pytest.mark.extra("frames")

@@ -270,10 +270,10 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
         one_sided(19)
     with pytest.raises(SolverError, match="1 to 15 chequers"):
         one_sided(6, chequers=16)
-    with pytest.raises(SolverError, match="no recipe named 'xg'"):
+    with pytest.raises(SolverError, match="no recipe 'xg'"):
         one_sided(6, recipe="xg")
     with pytest.raises(
-        SolverError, match="normal-distribution tables are made by recipe gnubg, not by exact"
+        SolverError, match="normal-distribution tables are solved by recipe gnubg, not by exact"
     ):
         one_sided(6, normal=True, recipe="exact")
     monkeypatch.setattr("bgfmt.solver.machine.available_memory", lambda: 1000)

@@ -164,7 +164,7 @@ def test_messages_name_what_the_user_named(
     for name, reason in (
         ("nowhere/a", "folder does not exist"),
         ("x" * 300, "name too long"),
-        ("", "no file name"),
+        ("", "the file name is empty"),
     ):
         path = str(tmp_path / name) if name else ""
         with pytest.raises(OSError, match=reason) as caught, create(path):

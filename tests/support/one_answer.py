@@ -518,7 +518,7 @@ def undoored() -> set[str]:
     asking -= {
         "bgfmt label",
         "bgfmt check-labels",
-    }  # play-outs, with a standard error; a verdict on others' numbers
+    }  # rollouts, with a standard error; a verdict on others' numbers
     asking |= {f"/v1/{name}" for name in QUESTIONS if name not in ("lookup", "race")} | {"/eval", "/move"}
     doors = {one for name in DOORS for one in name.split(", ")}
     return asking - doors - {"bgfmt race", "bgfmt engine"}  # of one side; an engine with a mind of its own

@@ -137,7 +137,7 @@ def test_causes_are_named(golden: Path, tmp_path: Path) -> None:
     original = (golden / "gnubg" / "ts_06x03.bd").read_bytes()
     path = tmp_path / "cause.bd"
     for kind, said in (
-        ("zeros", "nothing but zeros"),
+        ("zeros", "only zeros"),
         ("bare", "bare header"),
         ("swapped_bytes", "other byte order"),
         ("shift", "shifted by"),
@@ -312,7 +312,7 @@ def test_a_file_twice_is_damaged(name: str, golden: Path, tmp_path: Path) -> Non
     report = bgfmt.verify(path)
     assert (report.status, report.exit_code) == ("damaged", 1)
     assert "expected one table of a size" in report.verdict
-    assert any("second time" in note for note in bgfmt.repair(path, tmp_path / "once.bd").notes)
+    assert any("second copy" in note for note in bgfmt.repair(path, tmp_path / "once.bd").notes)
     assert (tmp_path / "once.bd").read_bytes() == data
 
 

@@ -73,7 +73,7 @@ def test_a_sound_file_is_copied(golden: Path, tmp_path: Path) -> None:
 def test_what_was_changed_is_said(golden: Path, tmp_path: Path) -> None:
     """Bytes of a header, and that the result is a published file."""
     original = (golden / "gnubg/ts_06x03.bd").read_bytes()
-    for at, said in ((10, "1 byte beside the numbers put right, from byte 10 on"), (20, "from byte 20 on")):
+    for at, said in ((10, "1 byte outside the numbers corrected, from byte 10 on"), (20, "from byte 20 on")):
         data = bytearray(original)
         data[at] ^= 1
         (tmp_path / "x.bd").write_bytes(data)
@@ -113,7 +113,7 @@ def test_too_little_that_is_right_is_said_so(golden: Path, tmp_path: Path) -> No
 def test_a_transfer_as_text_is_said_instead(golden: Path, tmp_path: Path) -> None:
     path = tmp_path / "text.bd"
     path.write_bytes((golden / "gnubg/ts_05x04.bd").read_bytes().replace(b"\n", b"\r\n"))
-    with pytest.raises(UnknownFormatError, match="copy the file as binary"):
+    with pytest.raises(UnknownFormatError, match="copy the file in binary mode"):
         bgfmt.repair(path, tmp_path / "out.bd")
 
 
@@ -170,13 +170,13 @@ def test_what_cannot_be_recomputed_has_to_be_made_anew(
         data[at] ^= 0x10
         path.write_bytes(data)
         assert run(["repair", str(path), "-o", str(fixed)]) == 1
-        assert capsys.readouterr().err.endswith("; it has to be made anew\n")
+        assert capsys.readouterr().err.endswith("; it must be solved again\n")
     path.write_bytes(packed[: len(packed) // 2])
     assert run(["repair", str(path), "-o", str(fixed)]) == 1
     assert "not repairable: cut short at byte " in capsys.readouterr().err
     bgfmt.solve("match", 3, 2, tmp_path / "m.bgm", away=(2, 3), met=bgfmt.met.load())
     assert run(["repair", str(tmp_path / "m.bgm"), "-o", str(fixed)]) == 1
-    assert "a match-score table cannot be recomputed; it has to be made anew" in capsys.readouterr().err
+    assert "a match-score table cannot be recomputed; it must be solved again" in capsys.readouterr().err
     assert not fixed.exists()
 
 

@@ -72,9 +72,7 @@ def test_what_is_wrong_with_a_damaged_file_is_said_in_equities(
     said = capsys.readouterr().out
     equities = [value / 32767.5 - 1 for value in (right - 4, right)]
     assert f"(owned equity {equities[0]:+.4f}, right {equities[1]:+.4f})" in said
-    assert re.search(
-        r"\n  differ    stored numbers: .*1 by -4.* from what follows from the file's other", said
-    )
+    assert re.search(r"\n  differ    stored numbers: .*1 by -4.* from what the file's other", said)
 
 
 def test_published_sums_name_the_file_and_who_published_them(golden: Path) -> None:

@@ -70,15 +70,15 @@ class ErrorBound:
 def reason_against(table: Table) -> str:
     """Return why the errors of a table cannot be bounded, "" where they can."""
     if not isinstance(table, TwoSided):
-        return f"{table.kind} tables have no bound of error"
+        return f"{table.kind} tables have no error bound"
     if table.exact:
-        return "equities in float64 have no bound of error by this method, which is as coarse as 1e-8"
+        return "equities in float64 have no error bound by this method, whose resolution is 1e-8"
     if not table.cubeful:
-        return "a table without the cube has no bound of error; its numbers are the first column of one with the cube"
-    if table.points > PLAIN_POINTS:
         return (
-            f"no bound of error is known on more than {PLAIN_POINTS} points, where the sides are in contact"
+            "a cubeless table has no error bound; use one with the cube, whose first column has its numbers"
         )
+    if table.points > PLAIN_POINTS:
+        return f"no error bound is known for more than {PLAIN_POINTS} points, where the sides are in contact"
     return ""
 
 
@@ -99,7 +99,7 @@ def describe(found: Mapping[str, Any]) -> Iterator[str]:
 
     found : result of `measure`.
     """
-    yield "proved bounds of error:"
+    yield "proved error bounds:"
     if "note" in found:
         yield f"  {found['note']}"
         return

@@ -56,7 +56,7 @@ def describe(found: Mapping[str, Any]) -> Iterator[str]:
 
     found : result of `measure`.
     """
-    yield "against the truth:"
+    yield "compared with exact numbers:"
     if "note" in found:
         yield f"  {found['note']}"
     if "greatest_error" in found:

@@ -357,7 +357,9 @@ class _Check:
             return None
         if np.isfinite(number):
             return number
-        self.note(k, f"{role} is not a number", "a division by zero or a missing value", f"{name} is {number}")
+        self.note(
+            k, f"{role} is not a number", "a division by zero or a missing value", f"{name} is {number}"
+        )
         return None
 
     def tolerance_of(self, role: str, *rows: int) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bgfmt import __version__
-from bgfmt.analysis.answers import ESTIMATE, PLAYED
+from bgfmt.analysis.answers import ESTIMATE, ROLLOUT
 from bgfmt.analysis.cube import TIE, CubeAction
 from bgfmt.analysis.questions import CubeAnswer, MatchCubeAnswer, PlayAnswer, ScoresAnswer
 from bgfmt.cli.sourcing import source_line
@@ -147,7 +147,7 @@ def _plays(answer: PlayAnswer) -> str:
     state = answer.state
     if state is None or first.measure not in EQUITIES:
         raise CapabilityError("XG's text has equities: both sides, and a measure money, cubeless or match")
-    name = {ESTIMATE: "", PLAYED: "Rollout¹"}.get(first.source, "Book¹")
+    name = {ESTIMATE: "", ROLLOUT: "Rollout¹"}.get(first.source, "Book¹")
     out = []
     for roll in [answer.one] if answer.one else answer.rolls or []:
         lines = []

@@ -107,7 +107,7 @@ def label(text: str, place: int, oracle: Oracle, advisor: Advisor, settings: Set
             )  # fmt: skip
             found = {name: getattr(played, name) for name in VALUES}
             numbers = {name: (one.value, one.standard_error) for name, one in found.items() if one}
-            out = {"position": text, "source": "play-outs", "play_outs": played.play_outs}
+            out = {"position": text, "source": "rollout", "play_outs": played.play_outs}
     except BgfmtError as error:
         return {"position": text, "error": str(error)}
     for name, (value, off) in numbers.items():

@@ -216,7 +216,7 @@ def _is_database(path: str) -> bool:
 
 
 ABOUT_A_MATCH = "game record move player name forced error close luck luck_mwc file_analysis"
-JUDGED = {"calculation": "calculated", "estimate": "estimate", "play-outs": "rollout"}
+JUDGED = {"calculation": "calculated"}
 
 
 @section("Matches")

@@ -40,7 +40,7 @@ _ANALYSED_CUBE = re.compile(
     rb"E ver \d (?P<plies>\d)C \d \S{1,20} \d " + _SIX + rb"\S{1,20} (?P<rolling>" + _NUMBER + rb") " + _SIX
     + rb"\S{1,20} (?P<taken>" + _NUMBER + rb")"
 )  # fmt: skip
-PLIES = {"exact": b"7", "estimated": b"6", "play-outs": b"6"}  # of our records; gnubg never looks so far
+PLIES = {"exact": b"7", "estimated": b"6", "rollout": b"6"}  # of our records; gnubg never looks so far
 _OWN_PLIES = frozenset(PLIES.values())
 ANALYSIS = frozenset(("A", "DA", "LU", "MR", "BM", "DO", "BC", "DC", "GW", "GB"))
 _SKILL = {"doubtful": (b"DO[]", b"DC[]"), "bad": (b"BM[1]", b"BC[1]"), "very bad": (b"BM[2]", b"BC[2]")}
@@ -309,7 +309,7 @@ def play_record(
     ----------
     player : who played.
     plays : the moves of each play, its equity with the cube and without; the best first.
-    method : "exact", "estimated" or "play-outs", encoded as gnubg's number of plies.
+    method : "exact", "estimated" or "rollout", encoded as gnubg's number of plies.
     skill : gnubg's class of the error, "doubtful", "bad" or "very bad", None for none.
     """
     out = b"A[0]"
@@ -336,7 +336,7 @@ def cube_record(
     rolling, taken : equity for money, or probability to win the match, of no double and of double/take for the side
         on roll.
     cubeless : its equity without a cube.
-    method : "exact", "estimated" or "play-outs", encoded as gnubg's number of plies.
+    method : "exact", "estimated" or "rollout", encoded as gnubg's number of plies.
     skill : gnubg's class of the error, None for none.
     on_roll : True for the node of a roll, False for that of a double or its answer.
     """

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt import met as mets
-from bgfmt.analysis.answers import PLAYED
+from bgfmt.analysis.answers import ROLLOUT
 from bgfmt.analysis.choose import check_race
 from bgfmt.analysis.ondemand import Terms
 from bgfmt.analysis.shapes import Plain
@@ -417,7 +417,7 @@ def _within(error: float, race: ChainGame, position: Position, terms: Terms) -> 
     unit = _unit(terms)
     more = allowance(position, race.gammons)
     reach = {"error": WITHIN_99_9, "usual": WITHIN_95}
-    return {name: unit * (times * error + more) for name, times in reach.items()} | {"source": PLAYED}
+    return {name: unit * (times * error + more) for name, times in reach.items()} | {"source": ROLLOUT}
 
 
 # -- the columns of a query ------------------------------------------------------------------------------

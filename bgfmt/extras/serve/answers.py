@@ -128,7 +128,9 @@ class Answers:
         state = state or questions.state_of(asked.position, asked)
         grid = asked.scores is not None
         if grid and (self.settle == 0 or asked.settle is False):
-            raise NotCoveredError("the cube at all scores is calculated, and nothing is calculated here")
+            raise NotCoveredError(
+                "the cube at all scores must be calculated, and this server calculates nothing"
+            )
         return self.answer_or_calculate(
             asked,
             lambda adviser: questions.cube(
@@ -142,7 +144,7 @@ class Answers:
         """Return the plays of one roll or of all rolls, best first, and whether that is final."""
         text = asked.position
         if asked.roll is None and getattr(_state_in(text), "dice", None) is None:
-            raise Refusal("bad_parameter", "say the roll to play: 61, or all", "roll")
+            raise Refusal("bad_parameter", "name the roll to play: 61, or all", "roll")
         about, rolls = questions.rolls_of(text, asked.roll, asked)
         return self.answer_or_calculate(
             asked,
@@ -323,7 +325,7 @@ class Answers:
     def table_named(self, name: str) -> Holding:
         """Return the table of this name; Refusal if there is none."""
         if name not in self.holdings.by_name:
-            raise Refusal("no_such_table", f"there is no table {name[:80]!r}", "table")
+            raise Refusal("no_such_table", f"no table {name[:80]!r} is served", "table")
         return self.holdings.by_name[name]
 
     def _best(self, asked: Side | Position) -> Holding:
@@ -354,9 +356,9 @@ class Answers:
         if not text.startswith("#"):
             return _restore_position_id(text)
         if asked.table is None:
-            raise Refusal("bad_position", "a position number needs a table: say which with table", "position")
+            raise Refusal("bad_position", "a position number needs the parameter table", "position")
         if not re.fullmatch(r"#[0-9]{1,38}", text):
-            raise Refusal("bad_position", f"{text[:40]!r} is no position number such as #7407", "position")
+            raise Refusal("bad_position", f"{text[:40]!r} is not a position number such as #7407", "position")
         return str(self.table_named(asked.table).table.unrank(int(text[1:])))
 
 

@@ -121,7 +121,7 @@ class Service:
             return await self._binary(request)
         if kind not in (JSON, LINES):
             offered = f"{JSON}, {LINES}" + (f", {BYTES}" if route == "lookup" else "")
-            raise Refusal("unsupported_type", f"the body is one of {offered}")
+            raise Refusal("unsupported_type", f"the body must be one of {offered}")
         lines = kind == LINES
         known = [n for n in QUESTIONS[route] if n != "position"] if lines else []
         common = question(from_query(request.scope["query_string"], known))
@@ -167,7 +167,7 @@ class Service:
     async def _binary(self, request: Request) -> Response:
         given = from_query(request.scope["query_string"], BINARY)
         if "table" not in given:
-            raise Refusal("bad_parameter", "table is needed: bytes say no size of a table", "table")
+            raise Refusal("bad_parameter", "the parameter table is needed for a body of bytes", "table")
         if empty := [name for name, text in given.items() if not text]:
             raise Refusal("bad_parameter", "a parameter is empty", empty[0])
         if given.get("rows", "counts") not in ("counts", "numbers"):
@@ -207,7 +207,7 @@ class Service:
         """Answer `/tables/NAME` with the file of a table."""
         held = self.holdings.by_name.get(request.path_params["name"])
         if held is None or self._url(held) is None:
-            raise Refusal("no_such_table", "there is no table of that name; /v1/tables lists them")
+            raise Refusal("no_such_table", "no such table; /v1/tables lists them")
         return send(request, held)
 
     async def answer_wildbg(
@@ -266,7 +266,7 @@ class Service:
         """Answer with a script or style sheet of the page."""
         name = request.path_params["name"]
         if request.path_params["hash"] != page.digest() or name not in page.assets():
-            raise Refusal("no_such_route", "there is no such file of the page")
+            raise Refusal("no_such_route", "the page has no such file")
         caching = "public, max-age=31536000, immutable"
         return _static_response(request, page.assets()[name], page.TYPES[PurePath(name).suffix], caching)
 
@@ -368,7 +368,7 @@ def byte_range(text: str, size: int) -> tuple[int, int] | None:
     if unit.strip().lower() != "bytes" or not ranges or ranges[0] is None or None in ranges:
         return None
     if len(ranges) > 1:
-        raise _bad_range("one range a request", size)
+        raise _bad_range("a request may have only one range", size)
     first, last = (None if n == "" else int(n[:30]) for n in ranges[0].groups())
     if first is None:
         if last is None:
@@ -403,6 +403,6 @@ def _pieces(held: Holding, first: int, last: int) -> Iterator[bytes]:
     while at <= last:
         piece = system.read_at(fd, min(PIECE_BYTES, last - at + 1), at)
         if not piece:
-            raise OSError(f"{held.name} was cut short while it was sent")
+            raise OSError(f"{held.name} was truncated while it was sent")
         yield piece
         at += len(piece)

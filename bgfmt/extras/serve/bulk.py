@@ -42,7 +42,7 @@ async def body_of(request: Request, most: int) -> bytes:
     cut = Refusal("too_large", large, headers=CLOSED)
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "gzip", "deflate", ""):
-        raise Refusal("unsupported_type", "a body is sent plain, or packed as gzip or deflate")
+        raise Refusal("unsupported_type", "a body must be plain, or compressed by gzip or deflate")
     length_header = request.headers.get("content-length", "")
     expected = int(length_header[:20]) if length_header.isdecimal() else 0
     if expected > max(most, MAX_DRAINED_BYTES):
@@ -58,7 +58,7 @@ async def body_of(request: Request, most: int) -> bytes:
                 elif length > MAX_DRAINED_BYTES:
                     raise cut
     except TimeoutError:
-        late = f"a request's body is complete within {BODY_SECONDS:.0f} s"
+        late = f"the body did not arrive within {BODY_SECONDS:.0f} s"
         raise Refusal("too_slow", late, headers=CLOSED) from None
     except ClientDisconnect:
         raise Refusal("bad_body", "the body ended early") from None
@@ -71,7 +71,7 @@ async def body_of(request: Request, most: int) -> bytes:
     try:
         out = unpack.decompress(data, most + 1)
     except zlib.error:
-        raise Refusal("bad_body", f"the body is no {coding}") from None
+        raise Refusal("bad_body", f"the body is not valid {coding}") from None
     if len(out) > most or unpack.unconsumed_tail:
         raise too_large
     if not unpack.eof:
@@ -88,7 +88,7 @@ def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def parse_json(data: bytes, row: int | None = None) -> Any:
@@ -106,9 +106,9 @@ def parse_json(data: bytes, row: int | None = None) -> Any:
     except UnicodeDecodeError:
         why = "the body is not UTF-8"
     except RecursionError:
-        why = "no JSON: nested too deeply"
+        why = "not JSON: nested too deeply"
     except ValueError as error:
-        why = f"no JSON: {error}"
+        why = f"not JSON: {error}"
     raise Refusal("bad_body", why, row=row)
 
 
@@ -137,7 +137,7 @@ def items_of(route: str, data: bytes, common: Question, lines: bool, most: int) 
     else:
         body = parse_json(data)
         if not isinstance(body, dict) or not isinstance(body.get("positions"), list):
-            raise Refusal("bad_body", 'the body is an object such as {"positions": ["1 1 / 1", ...]}')
+            raise Refusal("bad_body", 'the body must be an object such as {"positions": ["1 1 / 1", ...]}')
         items = body.pop("positions")
         common = question(from_object(body, [name for name in QUESTIONS[route] if name != "position"]))
     if len(items) > most:
@@ -160,7 +160,7 @@ def answer_all(answers: Answers, route: str, items: list[Any], common: Question)
         asked = {"asked": text if isinstance(text, str) else None}
         try:
             if not isinstance(item, (str, dict)):
-                raise Refusal("bad_body", "an item is a text or an object")
+                raise Refusal("bad_body", "an item must be a text or an object")
             given = from_object({"position": item} if isinstance(item, str) else item, QUESTIONS[route])
             if "position" not in given:
                 raise Refusal("bad_parameter", "position is missing", "position")
@@ -203,7 +203,7 @@ class Binary:
 
     def __init__(self, table: Table, data: bytes, *, numbers: bool, column: str | None) -> None:
         if table.listing is not None:
-            raise Refusal("bad_parameter", "this table is asked by text alone", "table")
+            raise Refusal("bad_parameter", "this table takes queries as text only", "table")
         names = DISTRIBUTIONS & table.arrays().keys()
         if column is not None and column not in names:
             known = "the table's columns are bearoff and, where known, gammon"

@@ -38,7 +38,7 @@ def _several(
 def _origins(_: click.Context, option: click.Parameter, origins: tuple[str, ...]) -> tuple[str, ...]:
     for origin in origins:
         if not re.fullmatch(r"\*|null|[a-z][a-z0-9+.-]*://[!-~]+", origin):
-            raise click.BadParameter(f"{origin!r} is no origin, such as https://example.org", param=option)
+            raise click.BadParameter(f"{origin!r} is not an origin such as https://example.org", param=option)
     return origins
 
 
@@ -47,7 +47,7 @@ def _proxies(_: click.Context, option: click.Parameter, addresses: tuple[str, ..
         try:
             ip_network(address)
         except ValueError:
-            raise click.BadParameter(f"{address!r} is no address or network", param=option) from None
+            raise click.BadParameter(f"{address!r} is not an address or network", param=option) from None
     return addresses
 
 
@@ -55,34 +55,42 @@ def _proxies(_: click.Context, option: click.Parameter, addresses: tuple[str, ..
 @click.command()
 @click.argument("databases", nargs=-1, metavar="[DB...]")
 @options.address_options(8753)
-@_several("--cors", "origins", "ORIGIN", "Origin whose pages may ask, or '*'", _origins)
-@_several("--allow-host", "allow_host", "NAME", "Name of this server to answer to")
-@click.option("--no-download", is_flag=True, help="Do not hand out the tables themselves.")
+@_several("--cors", "origins", "ORIGIN", "Origin whose pages may send queries, or '*'; repeatable", _origins)
+@_several("--allow-host", "allow_host", "NAME", "Host name of this server to accept; repeatable")
+@click.option("--no-download", is_flag=True, help="Do not serve the table files themselves.")
 @options.number_option(
     "--settle", least=0, metavar="PAIRS",
-    help="Most pairs of boards calculated for one question; 0 never (default: a million, 100,000 where a one-sided "
-    "table has an answer).",
+    help="Limit of the calculation for a query, in pairs of boards; 0 never calculates (default: a million, "
+    "100,000 where a one-sided table has an answer).",
 )  # fmt: skip
-@options.number_option("--max-rows", least=1, default=Settings.max_rows, help="Positions a request.")
-@options.number_option("--max-body", least=1, default=Settings.max_body, help="Bytes of a request's body.")
 @options.number_option(
-    "--max-age", least=0, default=Settings.max_age, help="Seconds that answers may be kept."
-)
-@options.number_option("--connections", least=1, default=Settings.connections, help="Open connections.")
-@options.number_option(
-    "--waiting", least=1, default=Settings.waiting, help="Questions of one client that may wait."
+    "--max-rows", least=1, default=Settings.max_rows, help="Maximum positions in a request."
 )
 @options.number_option(
-    "--share", least=1, help="Threads that one client may use at once (default: all but one)."
+    "--max-body", least=1, default=Settings.max_body, help="Maximum size of a request's body, in bytes."
+)
+@options.number_option(
+    "--max-age", least=0, default=Settings.max_age, help="Seconds that clients may cache answers."
+)
+@options.number_option(
+    "--connections", least=1, default=Settings.connections, help="Maximum number of open connections."
+)
+@options.number_option(
+    "--waiting", least=1, default=Settings.waiting, help="Maximum number of waiting queries of one client."
+)
+@options.number_option(
+    "--share", least=1, help="Maximum number of threads for one client (default: all but one)."
 )
 @options.number_option(
     "--calculation", least=1,
-    help="Seconds of calculation a minute for one client (default: 30, here no limit).",
+    help="Maximum seconds of calculation per minute for one client (default: 30, here no limit).",
 )  # fmt: skip
 @options.number_option(
-    "--workers", least=1, default=1, help="Processes that answer; each has limits and counters of its own."
+    "--workers", least=1, default=1, help="Number of worker processes; each has its own limits and counters."
 )
-@_several("--proxy", "proxies", "ADDRESS", "Proxy whose X-Forwarded-For says who asks", _proxies)
+@_several(
+    "--proxy", "proxies", "ADDRESS", "Proxy whose X-Forwarded-For names the client; repeatable", _proxies
+)
 @click.option("--quiet", is_flag=True, help="Do not log requests.")
 @options.as_option
 def serve(
@@ -107,7 +115,7 @@ def serve(
         with library.open_default() as held:
             files = [one.name for one in held.databases if isinstance(one, Database)]
     if not files:
-        raise NotCoveredError("there is no table here, and none can be kept: name one")
+        raise NotCoveredError("no table found and none can be stored: name one")
     with Holdings.open(files, format=described) as holdings:
         told = Settings(hosts=hosts, download=not no_download, **settings)
         server.serve(holdings, told, host=host, port=port, quiet=quiet, workers=workers)
@@ -117,8 +125,10 @@ def serve(
 @click.command()
 @click.argument("out", type=click.Path())
 @click.argument("databases", nargs=-1, metavar="[DB...]")
-@click.option("--link", multiple=True, metavar="NAME=URL", help="A table that lies elsewhere (repeatable).")
-@click.option("--title", default="", help="Goes before the page's own name in the title.")
+@click.option(
+    "--link", multiple=True, metavar="NAME=URL", help="Address of a table on another server; repeatable."
+)
+@click.option("--title", default="", help="Text before the page's name in its title.")
 @click.option(
     "--complete", is_flag=True,
     help="With the complete table of six points and fifteen chequers (2.0 GB; made in OUT.tables where no DB is it) "
@@ -126,7 +136,7 @@ def serve(
 )  # fmt: skip
 @click.option(
     "--part", metavar="SIZE", callback=options.parse_bytes,
-    help="Most bytes of a file, such as 100M or 2G: larger ones are cut into parts (default: 100M with --complete).",
+    help="Maximum file size, such as 100M or 2G; larger files are split (default: 100M with --complete).",
 )  # fmt: skip
 @options.force_option
 def site(
@@ -154,7 +164,7 @@ def site(
     except KeyboardInterrupt:
         if not made.is_dir():
             raise
-        say(f"bgfmt: interrupted; what is finished is kept in {made}; the same command goes on", err=True)
+        say(f"bgfmt: interrupted; finished work is in {made}; the same command continues", err=True)
         raise click.exceptions.Exit(130) from None
     with Progress("copying", always=True) as progress:
         size = page.write(

@@ -92,7 +92,7 @@ def _switch(name: str, value: Any) -> str:
 ASKED = ("position", *STATE, *MET, "settle", "oracle")
 TOOLS = {
     "look_up": Command(
-        "What a table says of a position.",
+        "Look up a position in a table.",
         "lookup -- file position", ("position", "file"), answers=mcp_answers.LOOK_UP,
     ),
     "race": Command(
@@ -100,7 +100,7 @@ TOOLS = {
         "race -- DB position", ("position",), answers=("SideRace", "TwoRaces"),
     ),
     "cube": Command(
-        "Whether to double, take or pass, for money or at a score; exact in bearoffs, estimated in other races.",
+        "Cube action (double, take, pass), for money or at a score; exact in bearoffs, estimated in other races.",
         "cube -- DB position", (*ASKED, "insight"), answers=("CubeAnswer", "MatchCubeAnswer"),
     ),
     "grid": Command(
@@ -163,7 +163,7 @@ async def call(name: str, arguments: dict[str, Any], databases: Sequence[str]) -
 
     command = TOOLS.get(name)
     if command is None:
-        return _refused(f"there is no tool {name[:40]!r}")
+        return _refused(f"no tool {name[:40]!r}")
     worst = jsonschema.Draft202012Validator(tool(name, command).input_schema)
     for error in worst.iter_errors(arguments):
         return _refused(f"{'.'.join(map(str, error.path)) or name}: {error.message}")
@@ -196,7 +196,7 @@ def check_texts(arguments: dict[str, Any]) -> None:
     """
     for name, value in arguments.items():
         if isinstance(value, str) and UNSENDABLE.search(value):
-            raise PositionError(f"{name} has a character that no text has: {value[:40]!a}")
+            raise PositionError(f"{name} has an invalid character: {value[:40]!a}")
     position = arguments.get("position")
     if position is not None and not position.startswith("#"):
         one_or_two(position)
@@ -265,4 +265,4 @@ def invalid_message(line: str) -> dict[str, Any]:
         return {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "no JSON"}}
     number = value.get("id") if isinstance(value, dict) else None
     number = number if isinstance(number, (int, str)) else None
-    return {"jsonrpc": "2.0", "id": number, "error": {"code": -32600, "message": "no message of JSON-RPC"}}
+    return {"jsonrpc": "2.0", "id": number, "error": {"code": -32600, "message": "not a JSON-RPC message"}}

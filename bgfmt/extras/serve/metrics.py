@@ -37,9 +37,9 @@ class Metrics:
             size.labels(table=name, **own).set(table_bytes)
         self._requests = self._counter("requests", "Requests answered.", "route", "method", "status")
         self._sent = self._counter("sent_bytes", "Bytes of bodies sent.", "route")
-        self._positions = self._counter("positions", "Positions queried, each of a bulk question.", "route")
-        self._not_covered = self._counter("not_covered", "Of them not covered.")
-        self._calculations = self._counter("calculations", "Calculations, by what became of them.", "outcome")
+        self._positions = self._counter("positions", "Positions queried, bulk queries included.", "route")
+        self._not_covered = self._counter("not_covered", "Positions not covered.")
+        self._calculations = self._counter("calculations", "Calculations, by outcome.", "outcome")
         self._request_seconds = self._histogram(
             "request_seconds", "Time from a request to the end of its answer.", "route"
         )

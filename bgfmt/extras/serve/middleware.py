@@ -70,7 +70,7 @@ class Middleware:
             sys.stderr.write(f"bgfmt: error {number}\n{traceback.format_exc()}")
             if answer.status:
                 raise OSError(f"error {number} after the answer had begun") from None
-            await answer.error(Refusal("internal", f"an error of bgfmt's own, number {number} in its log"))
+            await answer.error(Refusal("internal", f"internal error, number {number} in the log"))
         finally:
             self.metrics.in_flight.dec()
             seconds = time.perf_counter() - begun
@@ -84,7 +84,7 @@ class Middleware:
         headers = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
         said = [HOST.findall(value.strip().lower())[0] for value in headers]
         if self.hosts is not None and (len(said) != 1 or said[0] not in self.hosts):
-            raise Refusal("bad_host", "this name of the server is not served; --allow-host NAME allows it")
+            raise Refusal("bad_host", "unknown host name; --allow-host NAME allows it")
 
     def _allows_cors(self, scope: Scope) -> bool:
         return bool(self.origins) and scope["path"].startswith(("/v1/", "/tables/"))
@@ -106,8 +106,8 @@ def _routing_refusal(scope: Scope, error: HTTPException) -> Refusal:
         allowed = ", ".join(sorted({*(error.headers or {}).get("Allow", "GET, HEAD").split(", ")}))
         return Refusal("method_not_allowed", f"methods here: {allowed}", headers=(("Allow", allowed),))
     if scope["path"].startswith("/tables/"):
-        return Refusal("no_such_table", "there is no table of that name; /v1/tables lists them")
-    return Refusal("no_such_route", "there is no such route; /openapi.json lists them")
+        return Refusal("no_such_table", "no such table; /v1/tables lists them")
+    return Refusal("no_such_route", "no such route; /openapi.json lists them")
 
 
 class _Answer:

@@ -14,11 +14,11 @@ from bgfmt.extras.serve.shapes import SHAPES, Schema, ref, schema_of, schema_of_
 
 #: of each question what it says, and the shapes of its answers, which have `asked` beside them but that of a probe
 ROUTES = {
-    "lookup": ("What a table says of a position", "Lookup"),
-    "race": ("Rolls, effective pips and wastage", "SideRace", "TwoRaces"),
-    "cube": ("Whether to double, and whether to take", "CubeAnswer", "MatchCubeAnswer", "ScoresAnswer"),
+    "lookup": ("Look up a position in a table", "Lookup"),
+    "race": ("Mean rolls, effective pips and wastage of a race", "SideRace", "TwoRaces"),
+    "cube": ("Cube action: double, take, pass", "CubeAnswer", "MatchCubeAnswer", "ScoresAnswer"),
     "play": ("The plays of a roll, ranked", "PlayAnswer"),
-    "probe": ("All of it for one position", "ProbeAnswer"),
+    "probe": ("All answers for one position", "ProbeAnswer"),
 }
 EVERYWHERE = (405, 421, 431, 500, 503)  # what every route can answer by
 JSON = "application/json"
@@ -177,8 +177,8 @@ def document(settings: Settings, names: Sequence[str]) -> Schema:
     for route in QUESTIONS:
         paths |= dict(_question(route, settings))
     add("/v1/tables", "The tables", _responses({JSON: ref("Tables")}, 400, kept=True))
-    add("/healthz", "Whether it serves", _responses({JSON: ref("Health")}))
-    add("/readyz", "Whether all that answers is compiled", _responses({JSON: ref("Health")}))
+    add("/healthz", "Whether the server runs", _responses({JSON: ref("Health")}))
+    add("/readyz", "Whether all kernels are compiled", _responses({JSON: ref("Health")}))
     add("/metrics", "Counters for Prometheus", _responses({"text/plain": TEXT}))
     for path in ("/openapi.json", "/v1/openapi.json"):
         add(path, "This document", _responses({JSON: {"type": "object"}}, kept=True))
@@ -201,7 +201,7 @@ def document(settings: Settings, names: Sequence[str]) -> Schema:
     dice = [{"name": one, **die} | _example(one) for one in ("die1", "die2")]
     for path, answer, asked in (("/eval", "Eval", counts), ("/move", "Moves", [*dice, *counts])):
         responses = _responses({JSON: ref(answer)}, 400, 404, kept=True, errors="Foreign")
-        add(path, "wildbg's question of that name", responses, *asked)
+        add(path, "wildbg's route of that name", responses, *asked)
     limits = {name: getattr(settings, name) for name in ("max_rows", "max_body", "connections")}
     limits |= {"head_bytes": 32 << 10, "head_seconds": 15, "body_seconds": 30, "text_characters": MAX_TEXT}
     return {
@@ -210,7 +210,7 @@ def document(settings: Settings, names: Sequence[str]) -> Schema:
             "title": "bgfmt",
             "version": __version__,
             "description": "Backgammon bearoff tables. Routes below /v1 keep their parameters, and their answers "
-            "gain fields at most; what cannot keep them will be below /v2. Equities are points for a cube at 1, "
+            "may gain fields; incompatible changes go below /v2. Equities are points for a cube at 1, "
             "seen by the side on roll; chances run from 0 to 1; null is not known. HEAD works wherever GET does.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },

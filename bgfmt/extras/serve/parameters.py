@@ -68,7 +68,7 @@ def from_object(item: Mapping[str, Any], known: Iterable[str]) -> dict[str, str]
 def _check_name(name: str, known: Iterable[str]) -> None:
     if name not in (known := tuple(known)):
         printable = "".join(c if c.isprintable() else "?" for c in name[:40])
-        text = f"there is no parameter {printable!r} here (there are: {', '.join(known)})"
+        text = f"no parameter {printable!r} here (there are: {', '.join(known)})"
         raise Refusal("bad_parameter", text, printable)
 
 

@@ -144,7 +144,7 @@ class ConnectionLimits(BASE):  # type: ignore[misc]
             super().on_message_complete()
 
     def send_400_response(self, _: str) -> None:
-        self._refuse("bad_request", "this is no HTTP request")
+        self._refuse("bad_request", "not an HTTP request")
 
     def _check_size(self, size: int) -> None:
         if size > MAX_HEADER_BYTES:
@@ -162,7 +162,9 @@ class ConnectionLimits(BASE):  # type: ignore[misc]
     def _end_late(self) -> None:
         self._timer = None
         if self._reading_head:
-            self._refuse("too_slow", f"a request's head is complete within {HEADER_TIMEOUT_SECONDS:.0f} s")
+            self._refuse(
+                "too_slow", f"the head of the request did not arrive within {HEADER_TIMEOUT_SECONDS:.0f} s"
+            )
         else:
             self.transport.abort()
 
@@ -220,7 +222,7 @@ def fork(workers: int) -> tuple[int, list[int]]:
     Returns the number of this process, from 0, and the ids of its children, which end with it.
     """
     if workers > 1 and not hasattr(os, "fork"):
-        raise CapabilityError("this system cannot fork, so there is one worker at most")
+        raise CapabilityError("this system cannot fork processes: --workers must be 1")
     if workers == 1:
         return 0, []
     watched, held = os.pipe()

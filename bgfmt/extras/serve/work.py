@@ -133,7 +133,7 @@ class Workers:
         """
         client = CLIENT.get()
         if self.under_way[client] >= self.share + self.waiting:
-            full = f"more than {self.waiting} questions of yours are waiting (--waiting)"
+            full = f"more than {self.waiting} queries of this client are waiting (--waiting)"
             raise Refusal("busy", full, headers=RETRY)
         self.under_way[client] += 1
         try:
@@ -176,13 +176,13 @@ class Workers:
 
 def compiling() -> Refusal:
     """Return the refusal of a query whose code is still being compiled."""
-    text = "what answers this is being compiled, for some seconds, once on this machine: ask again"
+    text = "the code for this query is being compiled for the first time; try again in some seconds"
     return Refusal("compiling", text, headers=RETRY)
 
 
 def busy() -> Refusal:
     """Return the refusal of a query while another one is calculated."""
-    return Refusal("busy", "another calculation is under way", headers=RETRY)
+    return Refusal("busy", "another calculation is running", headers=RETRY)
 
 
 class OneAtATime:
@@ -231,7 +231,7 @@ class OneAtATime:
             raise compiling()
         if (wait := self._too_much(client)) > 0:
             self.told("share", 0.0)
-            used = "your share of calculation is used up for now (--calculation)"
+            used = "the calculation time of this client is used up for now (--calculation)"
             raise Refusal("busy", used, headers=(("Retry-After", str(int(wait) + 1)),))
         if turn is Turn.PUT_OFF:
             raise NeedsCalculationError

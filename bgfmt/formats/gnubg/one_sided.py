@@ -90,7 +90,7 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
     defaults: ClassVar[Mapping[str, Any]] = {"chequers": 15, "gammon": True, "compressed": True}
     options = (
         family.HEADER_OPTION,
-        Option("compressed", bool, "leave out leading and trailing zeros"),
+        Option("compressed", bool, "omit leading and trailing zeros"),
         Option("gammon", bool, "write the gammon distributions"),
     )
 
@@ -153,7 +153,7 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
     def losses(self, table: OneSided, options: Options) -> list[str]:
         if self.gammon(table, options) and table.gammon_policy == "race":
             other = "the gammon part follows the race's plays, not the plays that save the gammon"
-            return [f"{other}, and a gnubg file cannot say so"]
+            return [f"{other}, which a gnubg file cannot state"]
         return super().losses(table, options)
 
     def is_default_for(self, table: OneSided) -> bool:

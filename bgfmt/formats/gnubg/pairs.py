@@ -65,7 +65,7 @@ class GnubgTwoSided(GnubgFormat[TwoSided]):
             note = "bearoffdump prints 2e - 1 for cubeless files, and gnubg finds no cubeful equities"
             facts["notes"].append(note)
         if table.points > MAX_PLAIN_POINTS:
-            facts["notes"].append(f"{table.points} points are more than a pure race")
+            facts["notes"].append(f"{table.points} points are too many for a pure race")
         if table.points > 23:
             facts["notes"].append("gnubg's own reader refuses 24 points")
             facts["gnubg_reads"] = False

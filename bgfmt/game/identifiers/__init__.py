@@ -190,9 +190,9 @@ def _nothing(text: str) -> PositionError:
     if re.fullmatch(r"(?=.*[A-Z])(?=.*[a-z0-9+/])[A-Za-z0-9+/]{10,18}", text):
         what = f"{text!r}: a Position ID has 14 characters and a Match ID 12, not {len(text)}"
     elif re.search(_DRAWN, text):
-        what = "the text holds a board that is drawn alone; paste its XGID or Position ID too"
+        what = "the text has a drawn board only; paste its XGID or Position ID too"
     elif re.match(r"xgid\W", text, re.I):
-        what = f"{start!r}: behind the board of an XGID come cube, owner, turn, dice, score and the rest"
+        what = f"{start!r}: after the board an XGID needs cube, owner, turn, dice, score and the rest"
     elif re.fullmatch(r"[-\d\s,/.]+", text):
         what = f"{start!r}: two sides are whole numbers with one / between, such as 4 3 1 / 3 3 2"
     else:

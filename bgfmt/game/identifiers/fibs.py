@@ -158,7 +158,7 @@ def _rules(tail: str) -> dict[str, int]:
         elif name == "resignation" and value in ("1", "2", "3"):
             out[name] = int(value)
         else:
-            raise PositionError(f"cannot read {name[:20]!r} {value[:20]!r} after the board")
+            raise PositionError(f"unknown {name[:20]!r} {value[:20]!r} after the board")
     if len(words) % 2:
         raise PositionError(f"cannot read {words[-1][:20]!r} after the board")
     return out

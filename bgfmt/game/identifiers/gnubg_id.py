@@ -238,6 +238,6 @@ def from_position_ids(texts: Any) -> NDArray[np.int8]:
     if bad.any():
         at = int(bad.argmax())
         raise PositionError(
-            f"row {at}: {names.reshape(-1)[at].decode('ascii', 'replace')!r} is no Position ID"
+            f"row {at}: {names.reshape(-1)[at].decode('ascii', 'replace')!r} is not a Position ID"
         )
     return np.ascontiguousarray(sides).astype(np.int8)

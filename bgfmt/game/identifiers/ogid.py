@@ -117,14 +117,14 @@ def _dice(field: str) -> tuple[int, int] | None:
     if not field:
         return None
     if not re.fullmatch("[1-6][1-6]", field):
-        raise PositionError(f"OGID: {field[:10]!r} are no dice")
+        raise PositionError(f"OGID: {field[:10]!r} are not dice")
     return int(field[1]), int(field[0])
 
 
 def _length(fields: list[str]) -> _Length:
     found = re.fullmatch(r"(\d{0,6})(?:([CL])|(G)(\d{0,6}))?", fields[8], re.ASCII)
     if found is None or (not fields[8] and any(map(_number, fields[6:8]))):
-        raise PositionError(f"OGID: {fields[8][:20]!r} is no length of a match")
+        raise PositionError(f"OGID: {fields[8][:20]!r} is not a match length")
     return _Length(_number(found[1]), found[2] or found[3] or "", found[4] or "")
 
 
@@ -142,7 +142,7 @@ def _chequers(field: str, sides: tuple[Side, Side]) -> int:
     number = _number(field)
     most = max(side.chequers for side in sides)
     if not max(1, most) <= number <= GameState.chequers:
-        raise PositionError(f"OGID: {field[:10]!r} is no number of chequers of a side that has {most}")
+        raise PositionError(f"OGID: {field[:10]!r} is not a number of chequers of a side with {most}")
     return number
 
 
@@ -151,16 +151,16 @@ def _notes(fields: list[str], state: GameState, length: _Length, dice: tuple[int
     word = fields[5]
     notes = []
     if not fields[4]:
-        notes.append("the identifier does not say who is on roll: White, player 1, is taken")
+        notes.append("the identifier does not state who is on roll: White, player 1, is assumed")
     if fields[2][0] == "?":
-        notes.append("the owner of the cube is unknown: a centered cube is taken")
+        notes.append("the owner of the cube is unknown: a centered cube is assumed")
     if fields[2][-1] == "T":
         notes.append("the double has just been taken")
     known = {"", "D"} if state.doubled else {"", _WRITTEN_STATES[state.ended]}
     if word not in known:
         notes.append(f"game state {word[:10]}")
     if state.doubled and dice:
-        notes.append(f"dice {dice[1]}{dice[0]} beside an offered double")
+        notes.append(f"dice {dice[1]}{dice[0]} with an offered double")
     if length.games:
         notes.append(f"at most {length.games} games")
     if length.letter == "L" and not state.post_crawford:

@@ -74,13 +74,13 @@ def from_xgid(text: str) -> GameState:
         beavered=OFFERS.index(fields[4]) if doubled else 0,
     )
     unknown = rules > (1 if length else 3)
-    return state.noted(f"rule {rules}, which has no meaning here") if unknown else state
+    return state.noted(f"rule {rules}, which is not used here") if unknown else state
 
 
 def _number(text: str, name: str, least: int, most: int) -> int:
     value = int(text) if re.fullmatch("-?[0-9]{1,7}", text) else most + 1
     if not least <= value <= most or (name == "player on roll" and not value):
-        raise PositionError(f"XGID: {text[:20]!r} is no {name}")
+        raise PositionError(f"XGID: {text[:20]!r} is not a {name}")
     return value
 
 
@@ -97,4 +97,4 @@ def _dice(field: str) -> tuple[int, int] | None:
         return None
     if len(field) == 2 and all("1" <= die <= "6" for die in field):
         return int(field[0]), int(field[1])
-    raise PositionError(f"XGID: {field[:20]!r} are no dice")
+    raise PositionError(f"XGID: {field[:20]!r} are not dice")

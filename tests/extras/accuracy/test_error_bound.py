@@ -124,7 +124,7 @@ def test_tables_without_bounds_say_why() -> None:
     for table in (exact, cubeless, solver.one_sided(2), solver.two_sided(2, 2).cubeless()):
         note = error_bound.measure(table, 1)["note"]
         assert note
-        with pytest.raises(CapabilityError, match="bound of error"):
+        with pytest.raises(CapabilityError, match="error bound"):
             error_bound.bound_errors(table)  # type: ignore[arg-type]
 
 
@@ -148,7 +148,7 @@ def test_each_table_of_a_file_has_its_own_bound(golden: Path, tmp_path: Path) ->
     path.write_bytes((golden / "gnubg/ts_03x03.bd").read_bytes() + (golden / "gnubg/os_p02.bd").read_bytes())
     first, second = bgfmt.verify(path, bound=True).parts
     assert "note" not in first.bound
-    assert second.bound["note"] == "one-sided tables have no bound of error"
+    assert second.bound["note"] == "one-sided tables have no error bound"
 
 
 def test_damage_is_reported_with_a_bound_or_measured_errors_asked_for(golden: Path, tmp_path: Path) -> None:

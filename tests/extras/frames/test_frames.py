@@ -418,7 +418,7 @@ def test_csv_is_written_only(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     for arguments in (["info", str(tmp_path / "a.csv")], ["info", str(tmp_path / "a.csv"), "--as", "csv"]):
         assert run(arguments) == 2
         assert capsys.readouterr().err.count("\n") == 1
-    with pytest.raises(CapabilityError, match="written, not read"):
+    with pytest.raises(CapabilityError, match="can be written but not read"):
         bgfmt.open(tmp_path / "a.csv", format="csv")
 
 

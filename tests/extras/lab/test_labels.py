@@ -41,7 +41,7 @@ def test_labels_are_the_same_in_every_form(races: Path) -> None:
     assert [line["position"] for line in lines] == list(RACES)
     assert lines[0]["source"] == "calculation"
     assert lines[0]["centered_error"] == 0
-    assert lines[1]["source"] == "play-outs"
+    assert lines[1]["source"] == "rollout"
     assert 0 < lines[1]["centered_error"] <= 0.01
     assert "no position" in lines[2]["error"]
     with open(_label(races, "a.csv"), newline="") as file:

@@ -169,7 +169,7 @@ def test_what_an_estimate_leaves_open_is_played_out(capsys: pytest.CaptureFixtur
     words = ["3 1 0 0 0 3 / 3 0 0 2 0 2", "--no-double", "--limit", "0"]
     assert (asked(capsys, *words)["method"], asked(capsys, *words)["verdict"]) == ("estimated", "close")
     found = asked(capsys, *words, "--oracle")
-    assert (found["method"], found["source"], found["verdict"]) == ("play-outs", "play-outs", "error")
+    assert (found["method"], found["source"], found["verdict"]) == ("rollout", "rollout", "error")
     assert re.fullmatch(r"rollout, ±0\.\d+ \(95 %\)", found["certainty"])
     assert run(["judge", *words, "--oracle"]) == 0
     assert "; rollout, ±" in capsys.readouterr().out
@@ -187,5 +187,5 @@ def test_certainty_in_words() -> None:
     )
     assert text.certainty(estimate) == "estimate, ±0.006 (95 %)"
     assert text.certainty(replace(estimate, close=True)) == "estimate, ±0.006 (95 %): too close to call"
-    assert text.certainty(replace(estimate, source="play-outs")) == "rollout, ±0.006 (95 %)"
+    assert text.certainty(replace(estimate, source="rollout")) == "rollout, ±0.006 (95 %)"
     assert text.remarks(replace(estimate, close=True)) == ["estimate, ±0.006 (95 %): too close to call"]

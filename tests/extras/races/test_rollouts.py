@@ -39,7 +39,7 @@ def test_exact_equities_lie_within_the_bounds() -> None:
 
 @pytest.fixture
 def means_of_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The mean rolls that play-outs beyond ten points go by, of boards of six chequers; where they are kept."""
+    """The mean rolls that rollouts beyond ten points use, of boards of six chequers; where they are kept."""
     made = solver.mean_rolls
     monkeypatch.setattr(solver, "mean_rolls", lambda points: made(points, 6))
     monkeypatch.setattr(library, "WIDE", (tmp_path / "means.npz", *library.WIDE[1:]))
@@ -149,7 +149,7 @@ def test_a_cube_action_that_an_estimate_leaves_open_is_played_out() -> None:
         estimated, played = (advisor.cube(GameState.of(position)) for advisor in (plain, asked))
         again = Advisor([], limit=0, oracle=LONG).cube(GameState.of(position))
         equities = asked.roll_out(GameState.of(position))
-    assert (estimated.source, played.source) == ("estimate", "play-outs")
+    assert (estimated.source, played.source) == ("estimate", "rollout")
     assert played == again
     assert played.sure
     assert played.error is not None
@@ -164,7 +164,7 @@ def test_a_cube_action_that_an_estimate_leaves_open_is_played_out() -> None:
     assert played.action == exact.action
     assert equities is not None
     assert equities.centered == played.no_double
-    assert equities.source == "play-outs"
+    assert equities.source == "rollout"
 
 
 @pytest.mark.slow
@@ -180,7 +180,7 @@ def test_plays_that_an_estimate_leaves_open_are_played_out() -> None:
     state = GameState.of(position, (5, 2))
     with Advisor([], limit=0) as plain, Advisor([], limit=0, oracle=0.5) as asked:
         estimated, played = (advisor.plays(state) for advisor in (plain, asked))
-    assert (estimated.source, played.source) == ("estimate", "play-outs")
+    assert (estimated.source, played.source) == ("estimate", "rollout")
     assert played.approximate
     assert played.max_error is not None
     assert played.usual_error is not None
@@ -204,7 +204,7 @@ def test_at_a_score_the_cube_and_the_plays_are_played_out() -> None:
         score = plain.score(near)
         estimated, cube = (advisor.cube(near) for advisor in (plain, asked))
         guessed, plays = (advisor.plays(far) for advisor in (plain, asked))
-    assert (estimated.source, cube.source) == (guessed.source, plays.source) == ("estimate", "play-outs")
+    assert (estimated.source, cube.source) == (guessed.source, plays.source) == ("estimate", "rollout")
     assert estimated.match is not None
     assert cube.match is not None
     exact = ondemand.solve_match(near.position, score).cube.mwc

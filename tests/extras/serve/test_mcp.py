@@ -43,13 +43,13 @@ REFUSED = [
     ("race", {}, "'position' is a required property"),
     ("verify", {"file": "none.bd"}, "none.bd: No such file or directory"),
     ("play", {"position": HERE, "roll": "21", "nonsense": 1}, "'nonsense' was unexpected"),
-    ("dance", {}, "there is no tool 'dance'"),
+    ("dance", {}, "no tool 'dance'"),
     ("race", {"position": "-"}, "'-': two sides are"),
     ("cube", {"position": TS}, "no position in"),
     ("look_up", {"position": "-"}, "'-': two sides are"),
     ("play", {"position": "https://example.org/", "roll": "21"}, "no position in"),
-    ("race", {"position": "1 \0"}, "position has a character that no text has"),
-    ("judge", {"position": HERE, "roll": "21", "played": "5\0/2"}, "played has a character that no text has"),
+    ("race", {"position": "1 \0"}, "position has an invalid character"),
+    ("judge", {"position": HERE, "roll": "21", "played": "5\0/2"}, "played has an invalid character"),
 ]
 
 

@@ -148,7 +148,7 @@ def test_a_complete_site_goes_on_where_it_ended(
 
     monkeypatch.setattr(page, "_solve_two_sided", packing)
     assert run(words) == 130
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "the same command continues" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["site.tables"]
     assert [file.name for file in (tmp_path / "site.tables").iterdir()] == ["3x3.bgts"]
 

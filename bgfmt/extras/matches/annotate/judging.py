@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from bgfmt.analysis.advisor import Advisor
-from bgfmt.analysis.answers import HYPERGAMMON, PLAYED, RankedPlay, RankedPlays, Source
+from bgfmt.analysis.answers import HYPERGAMMON, ROLLOUT, RankedPlay, RankedPlays, Source
 from bgfmt.analysis.choose import Asked
 from bgfmt.analysis.cube import CubeAction, MatchCube
 from bgfmt.analysis.insight import Insight, insight
@@ -32,7 +32,7 @@ CLOSE = {"gnubg": 0.16, "xg": 0.2}  # a double that would cost no less is no dec
 #: classes of errors by program, with the least loss of each, in EMG
 CLASSES = {"gnubg": {"very bad": 0.16, "bad": 0.08, "doubtful": 0.04}, "xg": {"blunder": 0.08, "error": 0.02}}
 Verdict = Literal["forced", "right", "close", "error", "approximate", "illegal"]
-Method = Literal["exact", "estimated", "play-outs"]
+Method = Literal["exact", "estimated", "rollout"]
 
 
 class CubeNumbers(NamedTuple):
@@ -150,8 +150,8 @@ class Judgement:
 
     @property
     def method(self) -> Method:
-        """How the numbers were found: "exact" (a table or a calculation), "estimated" or by "play-outs"."""
-        return "play-outs" if self.source == PLAYED else "estimated" if self.approximate else "exact"
+        """How the numbers were found: "exact" (a table or a calculation), "estimated" or by "rollout"."""
+        return "rollout" if self.source == ROLLOUT else "estimated" if self.approximate else "exact"
 
     @property
     def play(self) -> bool:

@@ -96,7 +96,7 @@ def certainty(one: Judgement) -> str:
     if one.verdict == "forced":
         return "no decision to make"
     if not one.bounded:
-        return "approximate: no bound of the error is known"
+        return "approximate: no error bound is known"
     if one.approximate and one.max_error is not None:
         usual = one.max_error["equity"] if one.usual_error is None else one.usual_error
         return estimate_words(one.source, usual, sure=not one.close)
