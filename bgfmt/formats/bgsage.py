@@ -139,8 +139,9 @@ class Bgsage(RollsFormat):
         rows = POSITIONS - FIRST_FULL if self.gammon(table, options) else 0
         if kept is not None and self.gammon(table, options):
             rows = len(kept.survival)
-        regions = regions_of(FILE, ("distributions", "gammon rows"), gammon_rows=rows)
-        _, distributions, _, index, survival = fields(FILE, gammon_rows=rows).values()
+        parts = fields(FILE, gammon_rows=rows)
+        regions = regions_of(parts, ("distributions", "gammon rows"))
+        _, distributions, _, index, survival = parts.values()
 
         def place(entry: int, column: str, item: int) -> int:
             if column != "gammon":

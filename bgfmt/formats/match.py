@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import HeaderError
 from bgfmt.formats.base import Format, Layout, Options, Outlet, Reading
-from bgfmt.formats.structures import dtype_of, fields, offset_of, read_struct, regions_of, size_of
+from bgfmt.formats.structures import Field, dtype_of, fields, offset_of, read_struct, regions_of, size_of
 from bgfmt.game import board
 from bgfmt.storage import Sink, Source
 from bgfmt.tables import MatchScore
@@ -118,8 +118,7 @@ class BgfmtMatch(Format[MatchScore]):
         if not 1 <= header.block_rows <= n:
             raise refuse("rows of a block", "block_rows", f"1 to {n}", header.block_rows)
         score = _score(header, refuse)
-        counts = {"columns": header.columns, "blocks": -(-n // header.block_rows)}
-        parts = fields(FILE, header=_padded(size), n=n, **counts)
+        parts = _parts(_padded(size), n, header.columns, header.block_rows)
         rows = parts["numbers"].read(source, offset, f"{header.points}x{header.chequers} match-score table")
         end = sum(part.size for part in parts.values())
         source.need(offset + end, "sums of the blocks")
@@ -168,15 +167,17 @@ class BgfmtMatch(Format[MatchScore]):
 
     def layout(self, table: MatchScore, **options: Any) -> Layout:
         header = _header(table)
-        n = table.positions
-        counts = {"columns": len(table.score.states), "blocks": -(-n // _block_rows(table))}
-        regions = regions_of(FILE, ("numbers",), header=len(header), n=n, **counts)
-        width = FLOAT.itemsize * len(table.score.states)
+        parts = _parts(len(header), table.positions, len(table.score.states), _block_rows(table))
 
         def place(entry: int, column: str, item: int) -> int:
-            return len(header) + entry * width + FLOAT.itemsize * item
+            return parts["numbers"].place(*divmod(entry, table.positions), item)
 
-        return Layout(header, regions, place)
+        return Layout(header, regions_of(parts, ("numbers",)), place)
+
+
+def _parts(header: int, n: int, columns: int, block_rows: int) -> dict[str, Field]:
+    """Return the parts of a file; `header` is the size of its header in bytes."""
+    return fields(FILE, header=header, n=n, columns=columns, blocks=-(-n // block_rows))
 
 
 def _padded(size: int) -> int:

@@ -85,14 +85,12 @@ class Digits(Construct):  # type: ignore[misc]
 class Field(NamedTuple):
     """Field of a structure.
 
-    offset, size : in bytes. meaning : its documentation, "" if it has none.
+    offset, size : in bytes.
     dtype, shape : of the NumPy array that `read` returns: uint8 for bytes; shape () for a field that is no array.
     """
 
-    name: str
     offset: int
     size: int
-    meaning: str
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
 
@@ -115,7 +113,7 @@ def fields(struct: Struct, **counts: int) -> dict[str, Field]:
     for part in struct.subcons:
         size = part.sizeof(**counts)
         shape, item = _split_arrays(part, counts)
-        found[part.name] = Field(part.name, offset, size, part.docs, dtype_of(item), shape)
+        found[part.name] = Field(offset, size, dtype_of(item), shape)
         offset += size
     return found
 
@@ -150,15 +148,12 @@ def offset_of(struct: Struct, *path: str) -> int:
     return offset
 
 
-def regions_of(struct: Struct, numbers: Collection[str] = (), **counts: int) -> tuple[Region, ...]:
-    """Return one region for each field of a file's structure.
+def regions_of(parts: Mapping[str, Field], numbers: Collection[str] = ()) -> tuple[Region, ...]:
+    """Return one region for each field of a file.
 
-    numbers : names of the fields whose every bit belongs to a number of the table. counts : as for `fields`.
+    parts : the fields. numbers : names of those whose every bit belongs to a number of the table.
     """
-    return tuple(
-        Region(part.name, part.offset, part.size, part.name in numbers)
-        for part in fields(struct, **counts).values()
-    )
+    return tuple(Region(name, part.offset, part.size, name in numbers) for name, part in parts.items())
 
 
 def read_struct(struct: Struct, source: Source, offset: int = 0) -> Container[Any]:

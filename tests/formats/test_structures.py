@@ -39,7 +39,7 @@ FILE = Struct(
 
 def test_fields_of_a_file_of_given_counts() -> None:
     parts = fields(FILE, n=2, name=5)
-    assert [(part.name, part.offset, part.size) for part in parts.values()] == [
+    assert [(name, part.offset, part.size) for name, part in parts.items()] == [
         ("head", 0, 14), ("rows", 14, 24), ("name", 38, 5), ("sums", 43, 16), ("end", 59, 2),
     ]  # fmt: skip
     assert size_of(FILE, n=2, name=5) == 61
@@ -50,7 +50,7 @@ def test_fields_of_a_file_of_given_counts() -> None:
     with pytest.raises(TruncatedError, match="the names"):
         parts["name"].read(source, 1, "names")
     expected = (Region("head", 0, 14), Region("rows", 14, 24, numbers=True))
-    assert regions_of(FILE, ("rows",), n=2, name=5)[:2] == expected
+    assert regions_of(parts, ("rows",))[:2] == expected
 
 
 def test_dtypes() -> None:
