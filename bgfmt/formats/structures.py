@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 _MISMATCH = re.compile(r"parsing expected (.*) but parsed (.*)")
-MAX_LISTED_FIELDS = 4  # of a structure within another, in a table of bytes
+MAX_LISTED_FIELDS = 4  # of the items of an array, in a table of bytes
 _NUMBER = re.compile(rb"[ \t\n\v\f\r]*([+-]?\d+)")
 
 
@@ -213,10 +213,11 @@ def _kind_of(letter: str) -> str:
 def type_name(part: Construct) -> str:
     """Return the type of a field in words, such as `u16`, `32 bytes` or `columns × (u8, u8, u16)`."""
     core = core_of(part)
-    if isinstance(core, Struct) and len(core.subcons) <= MAX_LISTED_FIELDS:
-        return f"({', '.join(map(type_name, core.subcons))})"
     if isinstance(core, Array):
-        return f"{count_text(core.count)} × {type_name(core.subcon)}"
+        item = core_of(core.subcon)
+        parts = item.subcons if isinstance(item, Struct) and len(item.subcons) <= MAX_LISTED_FIELDS else ()
+        text = ", ".join(map(type_name, parts))
+        return f"{count_text(core.count)} × {f'({text})' if text else type_name(item)}"
     if isinstance(core, Bytes) and callable(core.length):
         return f"{count_text(core.length)} bytes"
     size = core.sizeof()

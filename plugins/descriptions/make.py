@@ -20,6 +20,7 @@ from xml.sax.saxutils import escape, quoteattr
 from construct import Array, BytesInteger, Construct, FormatField, Struct
 
 from bgfmt import formats
+from bgfmt.extras.lab.decimals import BINARY_HEADER
 from bgfmt.formats import Format, Head
 from bgfmt.formats.gnubg import HeaderFacts
 from bgfmt.formats.gnubg.one_sided import ENTRY, SHORT_ENTRY
@@ -42,11 +43,6 @@ def noun(form: int, *words: int) -> bytes:
     )
 
 
-def header(text: str) -> bytes:
-    """A header of BKG's kind: filled with `x` to 40 bytes."""
-    return text.ljust(39, "x").encode() + b"\n"
-
-
 def index(entry: Struct, second: int) -> bytes:
     """The first entry of an index, and where the values of the second begin."""
     first = {"start": 0, "count": 1, "first": 0, "gammon_count": 1, "gammon_first": 0}
@@ -56,7 +52,7 @@ def index(entry: Struct, second: int) -> bytes:
 #: how files begin
 EXAMPLES: dict[str, list[bytes]] = {
     **{name: [formats.get(name).magic] for name in ("bgfmt-match", "bgfmt-ts", "bgsage")},
-    "bkg-binary": [header("bkg-T-06-08-25-u-08-f8")],
+    "bkg-binary": [BINARY_HEADER.build({"domain": b"u"})],
     "bkg-text": [b"bkg-bearoff 1 points=6 men=8 pips=25"],
     "gnubg-2001": [WON],
     "gnubg-hyper": [HeaderFacts("H", 25, 1).canonical],
@@ -276,7 +272,7 @@ class Description:
         value = constant(part)
         if isinstance(value, bytes):
             found.pop("size")
-            found["contents"] = value.decode() if value.decode().isprintable() else [*value]
+            found["contents"] = value.decode() if any(value) and value.isascii() else [*value]
         elif value is not None:
             found["valid"] = value
         if name in self.optional:

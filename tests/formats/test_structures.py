@@ -87,7 +87,7 @@ def test_the_table_of_bytes() -> None:
         "| 4 | 2 × (u32, u8) | `entries` |  |",
     ]
     assert byte_table(FILE).splitlines()[2:] == [
-        "| 0 | (2 bytes, u16 (big-endian), 2 × (u32, u8)) | `head` |  |",
+        "| 0 | 14 bytes | `head` |  |",
         "| 14 | n × 3 × f32 | `rows` | the numbers |",
         "| 14 + 12 * n | name bytes | `name` |  |",
         "| 14 + 12 * n + name | (n + 1) × u24 | `sums` |  |",

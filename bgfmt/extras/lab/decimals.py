@@ -8,8 +8,7 @@ BKG's text (`.bkg`), ASCII, every line ended by LF:
 rows in ascending gnubg position number <id>, the empty position first; <counts> six hexadecimal digits, point 1
 first; nine numbers with six decimals. `domain=intersection` has 1,724 rows.
 
-BKG's float64 file (`.bkb`): offset 0 "bkg-T-06-08-25-u-08-f8" padded with "x" to 39 bytes and ended by LF ("i" in
-place of "u" for the intersection); from 40 on, for each row in the same order, nine little-endian float64.
+BKG's float64 file (`.bkb`) has the same rows, in the same order.
 
 Expected points (`.points`), ASCII, every line ended by LF:
 
@@ -25,15 +24,19 @@ another order are read if they are small enough to sort (64 MiB), and written in
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
+from construct import Array, Const, Float64l, Struct, this
+from construct import Bytes as Raw
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, CorruptError, HeaderError, TruncatedError
 from bgfmt.extras.lab.tables import CHEQUERS, POINTS, ROLLS, Domain, ExpectedPoints, Gillogly, domain_ids
 from bgfmt.formats.base import ArrayFormat, Format, Layout, Options, Outlet, Reading, Region
+from bgfmt.formats.structures import fields
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import LazyRows, Table
@@ -42,11 +45,18 @@ MAX_HEADER_BYTES = 120
 T = TypeVar("T", bound=Table)
 Bytes = NDArray[np.uint8]
 MAGIC = b"bkg-bearoff "
-BINARY_MAGIC = b"bkg-T-"
 COLUMNS = 1 + ROLLS
+BINARY_HEADER = Struct(
+    "magic" / Const(b"bkg-T-06-08-25-"),
+    "domain" / Raw(1) * "`u` union, `i` intersection",
+    "rest" / Const(b"-08-f8".ljust(23, b"x") + b"\n"),
+)
+BINARY_FILE = Struct(
+    "header" / BINARY_HEADER,
+    "rows" / Array(this.n, Array(COLUMNS, Float64l)) * "mean number of rolls (ENR), P(1) ... P(8)",
+)
 DIGITS = 7
 DOMAINS: tuple[Domain, ...] = ("union", "intersection")
-BINARY_HEADER = 40
 TENS = 10 ** np.arange(DIGITS - 1, -1, -1)
 
 
@@ -170,21 +180,22 @@ class BkgBinary(ArrayFormat[Gillogly]):
     name = "bkg-binary"
     title = "BKG table, float64"
     array = "rows"
-    dtype = "<f8"
+    dtype = fields(BINARY_FILE, n=0)["rows"].dtype
     suffixes = (".bkb",)
-    magic = BINARY_MAGIC
+    magic = b"bkg-T-"
     carries = (Gillogly,)
+    structures: ClassVar[Mapping[str, Struct]] = {"header": BINARY_HEADER, "file": BINARY_FILE}
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[Gillogly]:
         """Read a table from a source at an offset; HeaderError if the header differs from the format."""
-        header = source.bytes(offset, BINARY_HEADER, "header")
+        header = source.bytes(offset, BINARY_HEADER.sizeof(), "header")
         domain = next((d for d in DOMAINS if _binary_header(d) == header), None)
         if domain is None:
             expected = _binary_header("union").decode().strip()
             raise HeaderError(source.name, "header", offset, f"{expected!r} or with i for u", header)
-        n = len(domain_ids(domain))
-        rows = source.array("<f8", (n, COLUMNS), offset + BINARY_HEADER, f"BKG table of the {domain}")
-        size = BINARY_HEADER + 8 * COLUMNS * n
+        part = fields(BINARY_FILE, n=len(domain_ids(domain)))["rows"]
+        rows = part.read(source, offset, f"BKG table of the {domain}")
+        size = part.offset + part.size
         chequers = CHEQUERS[domain]
         return Reading.of(Gillogly, source, offset, size, POINTS, chequers, rows=rows, recipe="exact")
 
@@ -201,7 +212,7 @@ class BkgBinary(ArrayFormat[Gillogly]):
 
 def _binary_header(domain: Domain) -> bytes:
     """Return the 40 bytes before the rows of a domain."""
-    return f"bkg-T-06-08-25-{domain[0]}-08-f8".encode().ljust(BINARY_HEADER - 1, b"x") + b"\n"
+    return bytes(BINARY_HEADER.build({"domain": domain[:1].encode()}))
 
 
 # -- expected points -----------------------------------------------------------------------------------

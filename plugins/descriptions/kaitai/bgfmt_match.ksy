@@ -9,7 +9,7 @@ doc: A number is 2 MWC - 1 of the side on roll, which rolls without a double.
 doc-ref: docs/formats/bgfmt-match.md
 seq:
   # made: seq bgfmt-match.header
-  - {id: magic, contents: [66, 71, 77, 65, 84, 67, 72, 26]}
+  - {id: magic, contents: "BGMATCH\u001a"}
   - {id: version, type: u2, valid: 1}
   - {id: points, type: u1}
   - {id: chequers, type: u1}

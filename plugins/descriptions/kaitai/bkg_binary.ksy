@@ -6,13 +6,18 @@ meta:
   endian: le
 doc-ref: docs/formats/bkg-binary.md
 seq:
+  # made: seq bkg-binary.header
   - {id: magic, contents: bkg-T-06-08-25-}
-  - {id: domain, type: str, size: 1, encoding: ASCII, doc: "u union, i intersection"}
+  - {id: domain, size: 1, doc: "`u` union, `i` intersection"}
   - {id: rest, contents: "-08-f8xxxxxxxxxxxxxxxxx\n"}
+  # made: end
 instances:
-  rows: {pos: 40, type: row, repeat: expr, repeat-expr: "domain == 'u' ? 4853 : 1724"}
+  n: {value: "domain == [117] ? 4853 : 1724"}
+  # made: instances bkg-binary.file
+  rows: {pos: 40, type: rows_row, repeat: expr, repeat-expr: n, doc: "mean number of rolls (ENR), P(1) ... P(8)"}
+  # made: end
 types:
-  row:
-    seq:
-      - {id: enr, type: f8, doc: expected number of rolls}
-      - {id: chances, type: f8, repeat: expr, repeat-expr: 8, doc: chance to be off in 1 to 8 rolls}
+  # made: rows bkg-binary.file
+  rows_row:
+    seq: [{id: values, type: f8, repeat: expr, repeat-expr: 9}]
+  # made: end
