@@ -33,7 +33,7 @@ unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -72,6 +72,7 @@ __all__ = [
     "format_bytes",
     "install_hint",
     "require",
+    "suggest_nearest",
 ]
 
 
@@ -186,7 +187,8 @@ class OptionError(CapabilityError):
     """A format has no such option; `offered` are the names of those that it has."""
 
     def __init__(self, format: str, option: str, value: object, offered: tuple[str, ...] = ()) -> None:
-        super().__init__(f"{format} has no option {option!r} (it has: {', '.join(offered) or 'none'})")
+        near = suggest_nearest(option, offered)
+        super().__init__(f"{format} has no option {option!r}{near}; it has: {', '.join(offered) or 'none'}")
         self.format = format
         self.option = option
         self.value = value
@@ -318,6 +320,18 @@ class MissingExtraError(BgfmtError, ImportError):
     def __init__(self, message: str, install: str) -> None:
         super().__init__(message)
         self.install = install
+
+
+def suggest_nearest(word: str, known: Iterable[str]) -> str:
+    """Return " (did you mean NAME?)" with the known name that is nearest to `word`, "" if none is near.
+
+    >>> suggest_nearest("nppz", ["csv", "npz"])
+    ' (did you mean npz?)'
+    """
+    from difflib import get_close_matches  # here: it takes milliseconds to import
+
+    near = get_close_matches(word, list(known), 1)
+    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def install_hint(*extras: str) -> str:

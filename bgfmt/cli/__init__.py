@@ -28,7 +28,7 @@ from bgfmt.tables.registry import EntryPoint, entry_points, installed_names
 GROUP = "bgfmt.commands"
 
 
-class Commands(click.Group):
+class Commands(options.Group):
     """Group of the commands of the entry points `bgfmt.commands`; each is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

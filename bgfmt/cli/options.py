@@ -21,6 +21,7 @@ from bgfmt.tables.registry import installed_names
 __all__ = [
     "BYTES",
     "SWITCHES",
+    "Group",
     "address_options",
     "answer_each_line",
     "as_option",
@@ -80,6 +81,19 @@ def number_option(*names: str, least: float, most: float | None = None, **more: 
 def choice_option(*names: str, among: Iterable[str], **more: Any) -> Callable[[F], F]:
     """Return an option that takes one of the words `among`."""
     return click.option(*names, type=click.Choice([*among]), show_default="default" in more, **more)
+
+
+class Group(click.Group):
+    """Group of commands that names the nearest command where one is misspelt, lazily loaded ones included."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            near = errors.suggest_nearest(name, self.list_commands(ctx))
+            raise click.UsageError(f"no command {name!r}{near}", ctx)
+        return super().resolve_command(ctx, args)
 
 
 # options of several commands
@@ -186,7 +200,8 @@ def _name_switches(error: errors.OptionError) -> str:
     asked, other = SWITCHES.get(error.option, ("", ""))
     typed = (asked if error.value else other) or f"-O {error.option.replace('_', '-')}"
     offered = [" or ".join(filter(None, SWITCHES.get(name, (f"-O {name}",)))) for name in error.offered]
-    return f"{error.format} has no option {typed} (it has: {', '.join(offered) or 'none'})"
+    near = errors.suggest_nearest(error.option, error.offered)
+    return f"{error.format} has no option {typed}{near}; it has: {', '.join(offered) or 'none'}"
 
 
 def hint(error: BaseException) -> str:

@@ -74,7 +74,7 @@ def memory_option(text: str) -> Callable[[F], F]:
     return click.option("--memory", metavar="SIZE", callback=options.parse_bytes, help=text)
 
 
-class Solvers(click.Group):
+class Solvers(options.Group):
     """Group of the commands of solvers: those with their own options, and a generic one, NAME ``PxC``, for others.
 
     Extras add theirs by entry points.

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
 
 from bgfmt.analysis import choose
 from bgfmt.analysis.answers import Decision, RankedPlay, Resignation
-from bgfmt.errors import BgfmtError, CapabilityError, EngineError, PositionError
+from bgfmt.errors import BgfmtError, CapabilityError, EngineError, PositionError, suggest_nearest
 from bgfmt.game.moves import Play, legal_plays
 from bgfmt.game.state import GameState
 from bgfmt.tables.registry import entry_points
@@ -211,7 +211,8 @@ def create(name: str, options: Mapping[str, str] | None = None) -> Engine:
     """
     point = entry_points("bgfmt.engines").get(name)
     if point is None:
-        raise CapabilityError(f"no engine is called {name!r} (there are: {', '.join(names())})")
+        near = suggest_nearest(name, names())
+        raise CapabilityError(f"no engine {name!r}{near}; known: {', '.join(names())}")
     try:
         made = point.load()
     except Exception as error:

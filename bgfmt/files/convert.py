@@ -203,7 +203,7 @@ def choose_lossless_target(
     target.check(blank, options)
     lost = target.losses(blank, options)
     if lost:
-        raise CapabilityError(f"{target.name} would lose information:  {'; '.join(lost)}")
+        raise CapabilityError(f"{target.name} would lose information: {'; '.join(lost)}")
     return target
 
 

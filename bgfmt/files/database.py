@@ -401,7 +401,7 @@ def _select_candidate(
         return candidates[0]
     words = ((form, (f"{key}={value:d}" for key, value in fields.items())) for form, fields in candidates)
     texts = tuple(f"{form.name}:{','.join(said)}" for form, said in words)
-    what = f"no header, and it fits more than one table; name one:  {' or '.join(texts)}"
+    what = f"no header, and it fits more than one table; name one: {' or '.join(texts)}"
     raise UnknownFormatError(f"{source.name}: {what}", readings=texts)
 
 

@@ -19,6 +19,7 @@ from bgfmt.errors import (
     FormatNeededError,
     UnknownFormatError,
     format_bytes,
+    suggest_nearest,
 )
 from bgfmt.formats import records
 from bgfmt.formats.base import (
@@ -87,7 +88,8 @@ def broken_formats() -> tuple[Broken, ...]:
 def get(name: str) -> Format[Any]:
     """Return the format of this name; raises CapabilityError if there is none."""
     if name not in FORMATS:
-        raise CapabilityError(f"no format {name!r} (known:  {', '.join(FORMATS)})")
+        near = suggest_nearest(name, FORMATS)
+        raise CapabilityError(f"no format {name!r}{near}; known: {', '.join(FORMATS)}")
     return FORMATS[name]
 
 

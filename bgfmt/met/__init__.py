@@ -11,7 +11,7 @@ import os
 import stat
 from pathlib import Path
 
-from bgfmt.errors import CapabilityError, CorruptError
+from bgfmt.errors import CapabilityError, CorruptError, suggest_nearest
 from bgfmt.met.model import MAX_AWAY, Met
 
 DEFAULT = "Kazaross-XG2"
@@ -53,8 +53,9 @@ def load(name: str | os.PathLike[str] = DEFAULT, *, extend: bool = False) -> Met
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError, ValueError):
+        near = suggest_nearest(text, SHIPPED)
         raise CapabilityError(
-            f"no match equity table {text!r}: neither a file nor one of {', '.join(SHIPPED)}"
+            f"no match equity table {text!r}{near}: neither a file nor one of {', '.join(SHIPPED)}"
         ) from None
     if not stat.S_ISREG(status.st_mode):
         raise OSError(f"{text}: not a regular file")

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from bgfmt.errors import SolverError
+from bgfmt.errors import SolverError, suggest_nearest
 from bgfmt.tables.registry import Registry
 
 __all__ = ["EXACT", "RECIPES", "Recipe", "choose_recipe"]
@@ -82,7 +82,8 @@ def choose_recipe(named: str | Recipe | None, known: Sequence[str], kind: str) -
         return named
     name = named or known[0]
     if name not in RECIPES:
-        raise SolverError(f"no recipe {name!r}; known recipes:  {', '.join(RECIPES)}")
+        near = suggest_nearest(name, RECIPES)
+        raise SolverError(f"no recipe {name!r}{near}; known: {', '.join(RECIPES)}")
     if name not in known:
         raise SolverError(f"{kind} tables are solved by recipe {' or '.join(known)}, not by {name}")
     return RECIPES[name]

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
-from bgfmt.errors import CapabilityError, SolverError
+from bgfmt.errors import CapabilityError, SolverError, suggest_nearest
 from bgfmt.game import board
 from bgfmt.solver.layers import SINGLE, Stakes
 from bgfmt.solver.machine import Plan, aligned_zeros, available_memory, check_memory, plan_mapped
@@ -188,7 +188,10 @@ def get(name: str) -> type[Solver] | Callable[..., object]:
         return SOLVERS[name]  # type: ignore[no-any-return]
     if name in SOLVERS.broken:
         raise SolverError(f"the solver of {name} tables is broken: {SOLVERS.broken[name]}")
-    raise SolverError(f"no solver of {name!r} tables; known: {',  '.join(sorted(SOLVERS.points))}")
+    known = sorted(SOLVERS.points)
+    raise SolverError(
+        f"no solver of {name!r} tables{suggest_nearest(name, known)}; known: {', '.join(known)}"
+    )
 
 
 def solver_of(name: str, points: int, chequers: int, **options: Any) -> Solver:

@@ -105,7 +105,7 @@ def repair(path: PathLike, out: PathLike, force: bool = False, progress: Progres
         best, reason = _find_best(rest, name, progress)
         if best is None or best.share < best.min_share:
             if pieces and not formats.resembles(rest):
-                notes.append(f"removed at the end, part of no table:  {plural(len(rest), 'byte')}")
+                notes.append(f"removed at the end, part of no table: {plural(len(rest), 'byte')}")
                 break
             if cause := describe_foreign(rest[: 1 << 16]):
                 raise UnknownFormatError(f"{name}: {cause}")
@@ -162,7 +162,7 @@ def _prove(data: bytes, name: str, progress: Progress | None) -> Report:
         ]
     for report in reports:
         if report.exit_code:
-            message = f"{name}: not repairable: the recomputed table is not proved:  {report.verdict}"
+            message = f"{name}: not repairable: the recomputed table is not proved: {report.verdict}"
             raise VerificationError(message, report)
     return merge_reports(name, reports)
 

@@ -113,8 +113,8 @@ def verify(
 
 def _check_arguments(until: str | None, tolerance: float | None, sample: int | None) -> None:
     if until is not None and until not in LEVELS:
-        levels = ", ".join(LEVELS)
-        raise errors.CapabilityError(f"no verification level {until!r} (known:  {levels})")
+        near = errors.suggest_nearest(until, LEVELS)
+        raise errors.CapabilityError(f"no verification level {until!r}{near}; known: {', '.join(LEVELS)}")
     if tolerance is not None and not 0 <= tolerance < math.inf:
         raise errors.CapabilityError(f"a tolerance is a number from 0 up, not {tolerance}")
     if sample is not None and sample < 1:

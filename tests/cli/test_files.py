@@ -180,23 +180,23 @@ def test_convert_and_its_refusals(capsys: pytest.CaptureFixture[str], tmp_path: 
     lost, made = err.splitlines()
     assert lost.startswith("lost: ")
     digest = hashlib.sha256((tmp_path / "nd.bd").read_bytes()).hexdigest()
-    assert re.fullmatch(rf".*nd\.bd: made in \d+\.\d s, 868\.3 kB, SHA-256 {digest}", made)
+    assert re.fullmatch(rf".*nd\.bd: written in \d+\.\d s, 868\.3 kB, SHA-256 {digest}", made)
     assert "two-sided" in fails(capsys, "convert", OS, tmp_path / "x.bd", "--to", "gnubg-ts")
     assert "4x4" not in fails(capsys, "convert", TS, tmp_path / "x.bd", "--points", "7")
     for typed, name, says in (  # as typed, not by the names of Python
         (
             "--compress",
             "x.bd",
-            "gnubg-ts has no option --compress (it has: --cubeless, --header or --no-header)",
+            "gnubg-ts has no option --compress; it has: --cubeless, --header or --no-header",
         ),
         ("--no-gammon", "x.bd", "gnubg-ts has no option --no-gammon"),
-        ("--cubeless", "x.bgts", "bgfmt-ts has no option --cubeless (it has: none)"),
-        ("-Olevel=2", "x.bgts", "bgfmt-ts has no option -O level (it has: none)"),
+        ("--cubeless", "x.bgts", "bgfmt-ts has no option --cubeless; it has: none"),
+        ("-Olevel=2", "x.bgts", "bgfmt-ts has no option -O level; it has: none"),
         ("-Oblock-size=3", "x.bd", "gnubg-ts has no option -O block-size"),
         (
             "--header",
             "x.ijf",
-            "jfile has no option --header (it has: -O container, --gammon or --no-gammon, -O kind",
+            "jfile has no option --header; it has: -O container, --gammon or --no-gammon, -O kind",
         ),
     ):
         assert says in fails(capsys, "convert", TS, tmp_path / name, typed)

@@ -170,6 +170,25 @@ main()
         assert (done.returncode, done.stderr) == (130, "bgfmt: interrupted\n"), name
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("verfy x.bd", "verify"),
+        ("solve two-sidd 6x6 -o x.bd", "two-sided"),
+        (f"convert {TS} x.npz --to nppz", "npz"),
+        (f"convert {TS} x.bd --cubless", "--cubeless"),
+        (f"convert {TS} x.bd -O heder=no", "header"),
+        ("met g12", "g11"),
+    ],
+)
+def test_a_misspelt_name_gets_the_nearest(line: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(line.split()) == 2
+    said = capsys.readouterr().err
+    assert "id you mean" in said
+    assert name in said
+    assert said.count("\n") == 1
+
+
 def test_closed_standard_output() -> None:
     done = _bgfmt(f"info {TS} >&-")
     assert done.returncode == 2

@@ -137,7 +137,12 @@ def test_the_suffix_decides(
         ),
         (("backgammon", 6, 3, "q.bd"), {}, SolverError, "no solver"),
         (("two-sided", 3, 3, "q.bd"), {"recipe": "bgsage"}, SolverError, "solved by recipe gnubg or exact"),
-        (("two-sided", 3, 3, "q.npz"), {"resume": True, "recipe": "exact"}, CapabilityError, "solved in memory"),
+        (
+            ("two-sided", 3, 3, "q.npz"),
+            {"resume": True, "recipe": "exact"},
+            CapabilityError,
+            "solved in memory",
+        ),
         (("one-sided", 3, 15, "q.bd"), {"scratch": "s"}, CapabilityError, "solved in memory"),
     ],
 )
@@ -209,7 +214,7 @@ def test_one_line_for_every_refusal(
         ("two-sided 3x3 -o /dev/null --force", "/dev/null: is a device, not a regular file"),
         ("two-sided 3x3 -o -", "- is not a file name"),
         ("two-sided 3x3 -o no/where.bd", "no/where.bd: its folder does not exist"),
-        ("one-sided 3 --no-compress --to npz -o q.npz", "npz has no option --no-compress (it has: none)"),
+        ("one-sided 3 --no-compress --to npz -o q.npz", "npz has no option --no-compress; it has: none"),
         ("one-sided 3 --normal-dist --recipe exact -o q.bd", "solved by recipe gnubg, not by exact"),
         ("one-sided 30 -o q.bd", "1 to 18 points"),
         ("mean-rolls", "Missing option '-o'"),

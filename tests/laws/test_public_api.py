@@ -127,7 +127,7 @@ def test_a_wrong_call_is_told_in_words(words: str) -> None:
 def test_solve_says_what_there_is_and_what_is_needed(tmp_path: Path) -> None:
     with pytest.raises(
         bgfmt.errors.SolverError,
-        match=r"there are bkg, .*hypergammon-met, match, .*two-sided, .*two-sided-jacoby$",
+        match=r"known: bkg, .*hypergammon-met, match, .*two-sided, .*two-sided-jacoby$",
     ):
         bgfmt.solve("nonsense", 3, 3, tmp_path / "q.bd")
     with pytest.raises(TypeError, match="needs away="):

@@ -89,7 +89,7 @@ class DaskWorkers(Workers):
             raise
         if announce is not None:
             lacks = self.local is not None and find_spec("bokeh") is None
-            link = "none without bokeh: pip install bokeh" if lacks else self._client.dashboard_link
+            link = f"none without bokeh: {install_hint('cluster')}" if lacks else self._client.dashboard_link
             announce(str(link or "this scheduler has none"))
 
     @staticmethod

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.errors import BgfmtError, CapabilityError, FormatError, NotCoveredError
+from bgfmt.errors import BgfmtError, CapabilityError, FormatError, NotCoveredError, suggest_nearest
 from bgfmt.extras import engines
 from bgfmt.extras.exam.sets import Array, Question
 from bgfmt.extras.foreign import load_json, open_text
@@ -135,16 +135,17 @@ def maker(spec: str) -> Callable[[], Candidate]:
 
     if os.path.isfile(spec):
         if spec.endswith(".py"):
-            raise CapabilityError(f"{spec}: name the callable or engine in the file:  {spec}:NAME")
+            raise CapabilityError(f"{spec}: name the callable or engine in the file: {spec}:NAME")
         return wrap_maker(from_file, spec)
     if point := entry_points("bgfmt.candidates").get(name):
         return wrap_maker(_sound(f"{name} cannot be loaded", point.load), spec if "//" in rest else rest)
     if name in engines.names():
         return wrap_maker(lambda: engines.create(name, parse_options(rest)), states=True)
     if not rest:
-        there = ", ".join(sorted({*entry_points("bgfmt.candidates"), *engines.names()}))
+        known = sorted({*entry_points("bgfmt.candidates"), *engines.names()})
+        near = suggest_nearest(name, known)
         raise CapabilityError(
-            f"no engine is called {name!r} (there are: {there}; module:name, FILE.py:name, FILE)"
+            f"no engine {name!r}{near}; known: {', '.join(known)}, module:name, FILE.py:name, FILE"
         )
     found = _sound(f"{spec} cannot be loaded", _python, name, rest)
     if not isinstance(found, type):
@@ -161,7 +162,9 @@ def parse_options(options: str, *known: str) -> dict[str, str]:
     found = engines.parse_options(options.split(","))
     for key in found:
         if known and key not in known:
-            raise CapabilityError(f"no option {key!r} (there are: {', '.join(known)})")
+            raise CapabilityError(
+                f"no option {key!r}{suggest_nearest(key, known)}; known: {', '.join(known)}"
+            )
     return found
 
 

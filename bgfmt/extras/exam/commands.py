@@ -148,7 +148,7 @@ def _run_exam(
         judged.append(one)
         if one.count("late") + one.count("died") and not one.count("answered") + one.count("illegal"):
             raise CapabilityError(
-                f"{engine}: the engine answered no question:  {judging.findings(one)[0].words}"
+                f"{engine}: the engine answered no question: {judging.findings(one)[0].words}"
             )
     made = report.Report(judged, worst)
     if output is not None:

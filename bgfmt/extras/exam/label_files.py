@@ -170,7 +170,7 @@ def columns_of(rows: list[Row], mapped: dict[str, str]) -> dict[str, str]:
     given = {name: None for row in rows for name in row if isinstance(name, str)}
     for role, name in mapped.items():
         if role not in NAMES:
-            raise FormatError(f"{role}={name}: unknown column (known:  {', '.join(NAMES)})")
+            raise FormatError(f"{role}={name}: unknown column (known: {', '.join(NAMES)})")
         if name not in given:
             raise FormatError(f"{role}={name}: no column {name!r}")
     found = dict(mapped)

@@ -20,7 +20,7 @@ import numpy as np
 from bgfmt import met
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.library import distributions
-from bgfmt.errors import CapabilityError, extra
+from bgfmt.errors import CapabilityError, extra, suggest_nearest
 from bgfmt.extras.exam.candidates import DIED, ILLEGAL, LATE, REFUSED, Candidate, Failure, parse_options
 from bgfmt.extras.exam.sets import Question
 from bgfmt.extras.hosts.conformance import START_SECONDS, V01, EngineProcess, find_versions
@@ -408,7 +408,9 @@ class Rule(Candidate):
 
     def __init__(self, name: str) -> None:
         if name not in RULES:
-            raise CapabilityError(f"no rule {name!r} (there are: {', '.join(RULES)})")
+            raise CapabilityError(
+                f"no rule {name!r}{suggest_nearest(name, RULES)}; known: {', '.join(RULES)}"
+            )
         self.rule = RULES[name]
 
     def answers(self, questions: Sequence[Question], timeout: float) -> Iterator[tuple[object, float]]:

@@ -237,10 +237,10 @@ class Report:
         if self.paired is not None:
             data, first, second = self.paired, *(one["engine"] for one in self.engines)
             yield (
-                f"{first} and {second}:  {data['decisions']:,} decisions of both on {data['positions']:,} positions"
+                f"{first} and {second}: {data['decisions']:,} decisions of both on {data['positions']:,} positions"
             )
             yield (
-                f"  difference in equity lost (first minus second):  {data['difference']:+.6f}, "
+                f"  difference in equity lost (first minus second): {data['difference']:+.6f}, "
                 f"standard error {_number(data['standard_error'])}, p {data['p']:.2g} (paired, by position)"
             )
             alone = (

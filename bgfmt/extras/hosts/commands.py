@@ -48,7 +48,7 @@ def _until_option(default: str) -> Callable[[F], F]:
 
 
 @section("Engines")
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=options.Group, context_settings={"help_option_names": ["-h", "--help"]})
 def gnubg() -> None:
     """Check, install and list bearoff files where GNU Backgammon looks for them.
 

@@ -335,7 +335,7 @@ def check_keys(answers: list[str]) -> str:
         if match["low"] and not int(match["low"]) <= int(match["default"]) <= int(match["high"]):
             return f"the default is outside the range: {line[:60]!r}"
         if match["values"] and match["choice"] not in match["values"].split("|"):
-            return f"the default is not one of the values:  {line[:60]!r}"
+            return f"the default is not one of the values: {line[:60]!r}"
     names = [line.split()[1] for line in lines]
     return "" if len(names) == len(set(names)) else "a key is listed twice"
 

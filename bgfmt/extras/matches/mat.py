@@ -298,7 +298,7 @@ def _roll(walk: GameWalk, cell: _Cell, dice: tuple[int, int], player: int, at: i
         hops, marks, rest = read_play(text)
         stood = rest.lower() in ("cannot move", "can't move", "no play", "no move")
         if rest and not stood:
-            walk.problem(at, f"text that is not a play:  {printable(rest, 60)!r}")
+            walk.problem(at, f"text that is not a play: {printable(rest, 60)!r}")
         walk.roll(player, dice, hops, at, marks=marks)
         if not (hops or stood):
             walk.mark_uncertain()

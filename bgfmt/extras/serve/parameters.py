@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 
 from bgfmt.analysis.questions import Question, options
 from bgfmt.analysis.shapes import QuestionOption
+from bgfmt.errors import suggest_nearest
 from bgfmt.extras.serve.refusals import Refusal
 
 
@@ -68,7 +69,8 @@ def from_object(item: Mapping[str, Any], known: Iterable[str]) -> dict[str, str]
 def _check_name(name: str, known: Iterable[str]) -> None:
     if name not in (known := tuple(known)):
         printable = "".join(c if c.isprintable() else "?" for c in name[:40])
-        text = f"no parameter {printable!r} here (there are: {', '.join(known)})"
+        near = suggest_nearest(printable, known)
+        text = f"no parameter {printable!r} here{near}; known: {', '.join(known)}"
         raise Refusal("bad_parameter", text, printable)
 
 

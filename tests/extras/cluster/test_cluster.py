@@ -169,7 +169,9 @@ def test_the_dashboard_or_what_it_lacks(bokeh: object, monkeypatch: pytest.Monke
     monkeypatch.setattr("bgfmt.extras.cluster.dask_workers.find_spec", lambda name: bokeh)
     lines: list[str] = []
     with DaskWorkers("local:1", lines.append) as workers:
-        assert lines == [workers._client.dashboard_link if bokeh else "none without bokeh: pip install bokeh"]
+        assert lines == [
+            workers._client.dashboard_link if bokeh else "none without bokeh: pip install 'bgfmt[cluster]'"
+        ]
 
 
 @pytest.mark.slow

@@ -372,7 +372,7 @@ def test_explanations(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nobody"], "no engine is called 'nobody' (there are: bkg)"), (["bkg", "dance"], "modes are play"),
+        (["nobody"], "no engine 'nobody'; known: bkg"), (["bkg", "dance"], "modes are play"),
         (["bkg", "-O", "scale=2", "self"], "scale is 36, 1"), (["bkg", "-O", "scale", "self"], "KEY=VALUE"),
         (["bkg", "explain"], "a position"), (["bkg", "self", "--position", "xx"], "xx"),
     ],

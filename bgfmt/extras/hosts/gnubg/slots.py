@@ -118,7 +118,7 @@ def _parse_slot(slot: str) -> str:
     """Return a slot by its own name or by that of its file; InstallError if there is none."""
     slot = (SLOT_OF | {f"gnubg_{key}": key for key in SLOTS}).get(slot, slot)
     if slot not in SLOTS:
-        raise InstallError(f"no slot {slot!r} (known:  {', '.join(SLOTS)})")
+        raise InstallError(f"no slot {slot!r} (known: {', '.join(SLOTS)})")
     return slot
 
 

@@ -45,7 +45,7 @@ exact_option = click.option("--exact", is_flag=True, help="Calculate in fraction
 
 
 @section("Solve and verify")
-@click.group()
+@click.group(cls=options.Group)
 def articles() -> None:
     """Compute Peelle's Ace, BTree, DoubleOffAce, Rolls and Pwin, Ross's perfect hash, the layouts of a 2011 blog.
 

@@ -33,7 +33,7 @@ ANSWERS = ("takes", "should_take", "should_pass", "wrong_takes", "wrong_passes")
 
 
 @section("Solve and verify")
-@click.group()
+@click.group(cls=options.Group)
 def study() -> None:
     """Measure rules of thumb of players and programs against exact tables."""
 

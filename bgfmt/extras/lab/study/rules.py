@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import CapabilityError
+from bgfmt.errors import CapabilityError, suggest_nearest
 from bgfmt.extras.lab.study import counts
 from bgfmt.extras.lab.thumb import doubling, racing
 
@@ -151,5 +151,6 @@ def select_rules(names: tuple[str, ...] = ()) -> tuple[Rule, ...]:
     """Return the rules of these names, all if none is given; CapabilityError for an unknown name."""
     strange = [name for name in names if name not in RULES]
     if strange:
-        raise CapabilityError(f"no rule {strange[0]!r}; known rules:  {', '.join(RULES)}")
+        near = suggest_nearest(strange[0], RULES)
+        raise CapabilityError(f"no rule {strange[0]!r}{near}; known: {', '.join(RULES)}")
     return tuple(RULES[name] for name in names) or _ALL

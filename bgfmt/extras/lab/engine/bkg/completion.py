@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import PositionError
+from bgfmt.errors import PositionError, suggest_nearest
 from bgfmt.extras.lab.thumb import racing
 from bgfmt.extras.lab.thumb.doubling import LIMITS, Zone
 from bgfmt.game import board
@@ -95,7 +95,8 @@ class Completion:
         for name, text in words.items():
             key = name.replace("-", "_")
             if key not in defaults:
-                raise PositionError(f"BKG has no option {name!r} (it has: {', '.join(defaults)})")
+                near = suggest_nearest(key, defaults)
+                raise PositionError(f"BKG has no option {name!r}{near}; it has: {', '.join(defaults)}")
             values[key] = int(text) if isinstance(defaults[key], int) and text.isdecimal() else text
         return cls(**values)
 
