@@ -17,8 +17,6 @@ from pathlib import Path
 __all__ = [
     "UNITS",
     "PathLike",
-    "alive",
-    "allow_files",
     "cores",
     "drop_pages",
     "format_size",
@@ -155,34 +153,6 @@ def _lock_msvcrt(fd: int) -> bool | None:
         except OSError as error:
             return False if error.errno in (errno.EACCES, errno.EDEADLK) else None
     return True
-
-
-def alive(pid: int) -> bool:
-    """Return whether a process of that number runs here; True if that cannot be determined."""
-    if os.name == "nt" or pid <= 0:  # there, os.kill ends processes
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return True
-
-
-def allow_files(number: int) -> int:
-    """Raise the limit of open files of this process to `number`, as far as permitted; return the limit."""
-    try:
-        import resource
-    except ImportError:
-        return number
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < number:
-        more = number if hard == resource.RLIM_INFINITY else min(number, hard)
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
-        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return number if soft == resource.RLIM_INFINITY else soft
 
 
 def cores() -> int:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from bgfmt.extras.hosts import external
 from bgfmt.extras.hosts.external import Player, Session
-from bgfmt.storage import system
+from bgfmt.extras.limits import allow_files
 
 BACKLOG = 128  # connections accepted at a time
 THREADS = 4  # that compute answers: so many long calculations before a look-up must wait
@@ -67,7 +67,7 @@ class Server:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda loop, context: None)  # errors of clients are not reported
-        files = system.allow_files(self.connections + 2 * BACKLOG)
+        files = allow_files(self.connections + 2 * BACKLOG)
         spare = min(2 * BACKLOG, files // 2)  # for other files, newcomers, connections being closed
         self._places = max(1, min(self.connections, files - spare))
         for name in (signal.SIGINT, signal.SIGTERM):

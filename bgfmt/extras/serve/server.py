@@ -23,6 +23,7 @@ import click
 import uvicorn
 
 from bgfmt.errors import CapabilityError
+from bgfmt.extras.limits import allow_files
 from bgfmt.extras.serve.app import Service
 from bgfmt.extras.serve.bulk import BODY_SECONDS
 from bgfmt.extras.serve.holdings import Holdings
@@ -30,7 +31,6 @@ from bgfmt.extras.serve.middleware import LOOPBACK
 from bgfmt.extras.serve.parameters import Settings
 from bgfmt.extras.serve.refusals import RETRY, Refusal
 from bgfmt.game.drawing import pluralize
-from bgfmt.storage import system
 
 M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
 M_ARENA_MAX = -8
@@ -255,7 +255,7 @@ def serve(
     workers : number of processes, including this one.
     """
     release_freed_memory()
-    system.allow_files(2 * settings.connections + 256)
+    allow_files(2 * settings.connections + 256)
     listener = listen(host, port)
     worker, others = fork(workers)
     service = Service(holdings, settings, None if workers == 1 else worker)

@@ -21,7 +21,6 @@ _Bits = tuple[NDArray[np.uint64], NDArray[np.uint64]]
 #: how a game has ended, by the game state of a Match ID: 1 is a game being played, 0 none
 _ENDED: dict[int, Ended] = {2: "over", 3: "resigned", 4: "passed"}
 _PLAYING = 1
-ALPHABET = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", np.uint8)
 
 
 def _decode(text: str, size: int, what: str) -> int:
@@ -214,30 +213,14 @@ def from_position_ids(texts: Any) -> NDArray[np.int8]:
 
     PositionError names the first invalid one.
     """
-    names = np.asarray(texts)
-    if names.dtype.kind == "U":
-        names = np.char.encode(names, "ascii", "replace")
-    if names.size == 0:
-        return np.zeros((0, 2, 25), np.int8)
-    if names.dtype.itemsize != 14:
-        raise PositionError("a Position ID has 14 characters")
-    letters = np.ascontiguousarray(names).view(np.uint8).reshape(-1, 14)
-    known = np.isin(np.arange(256), ALPHABET)[letters].all(axis=1)
-    whole = np.full((len(letters), 16), ALPHABET[0])
-    whole[known, :14] = letters[known]
-    data = np.frombuffer(base64.b64decode(whole.tobytes()), np.uint8).reshape(-1, 12)
-    bits = np.unpackbits(data[:, :10], axis=1, bitorder="little")
-    order = np.argsort(bits, axis=1, kind="stable")[:, :50]  # where the zeros are, in order
-    zeros = (bits == 0).sum(axis=1)
-    counts = np.diff(order, axis=1, prepend=-1) - 1
-    last = order[:, -1]
-    beyond = (bits & (np.arange(80) > last[:, None])).any(axis=1)
-    sides = counts.reshape(-1, 2, 25)[:, ::-1]
-    bad: Any = ~known | (data[:, 10] != 0) | (zeros < 50) | beyond | (sides.sum(axis=2) > 15).any(1)
-    bad |= ((sides[:, 0, :24] > 0) & (sides[:, 1, 23::-1] > 0)).any(axis=1)
-    if bad.any():
-        at = int(bad.argmax())
-        raise PositionError(
-            f"row {at}: {names.reshape(-1)[at].decode('ascii', 'replace')!r} is not a Position ID"
-        )
-    return np.ascontiguousarray(sides).astype(np.int8)
+    names = np.asarray(texts).reshape(-1).tolist()
+    counts = np.zeros((len(names), 2, 25), np.int8)
+    for row, name in enumerate(names):
+        text = name.decode("ascii", "replace") if isinstance(name, bytes) else name
+        try:
+            position = from_position_id(text)
+        except PositionError:
+            raise PositionError(f"row {row}: {text!r} is not a Position ID") from None
+        for side, out in zip((position.us, position.them), counts[row], strict=True):
+            out[:] = side.padded(25)
+    return counts
