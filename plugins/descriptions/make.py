@@ -3,8 +3,9 @@
 What a file must begin with is asked of the registry: beginning with an example, each byte is given every value, and
 those are kept with which the format still recognises the file. What stands in a description for Kaitai Struct between
 ``made: WHAT FORMAT.NAME`` and ``made: end`` follows from a structure that the format declares: as `seq`, the
-attributes of its fields, ``if CONDITION: FIELDS`` some of them with a condition; as `instances`, the same with their
-offsets; as `rows`, the types of the rows of its arrays of arrays; as `size`, an instance with its size.
+attributes of its fields, ``if CONDITION: FIELDS`` some of them with a condition; as `words`, the same for J, whose
+words have 4 or 8 bytes; as `instances`, the same with their offsets; as `rows`, the types of the rows of its arrays
+of arrays; as `size`, an instance with its size.
 """
 
 from __future__ import annotations
@@ -211,6 +212,10 @@ MADE = re.compile(
 )
 
 
+#: a word of J: 8 bytes if bit 1 of its form is set
+WORD = {"switch-on": "form >> 1", "cases": {0: "s4", 1: "s8"}}
+
+
 class Description:
     """Parts of a description that follow from one structure of a format."""
 
@@ -225,6 +230,14 @@ class Description:
         """The attributes of the fields in order."""
         for part in self.struct.subcons:
             yield f"- {flow(self.attribute(part))}"
+
+    def words(self) -> Iterator[str]:
+        """The attributes of the fields in order; integers of 8 bytes are words."""
+        for part in self.struct.subcons:
+            attribute = self.attribute(part)
+            if attribute["type"] in ("s8", "s8be"):
+                attribute["type"] = WORD
+            yield f"- {flow(attribute)}"
 
     def instances(self) -> Iterator[str]:
         """The fields with their offsets, except those of a header, which are attributes."""
@@ -298,13 +311,15 @@ def row(name: str) -> str:
     return f"{name.replace(' ', '_')}_row"
 
 
-def flow(values: dict[str, Any]) -> str:
+def flow(values: dict[Any, Any]) -> str:
     """A mapping of YAML in one line."""
     return f"{{{', '.join(f'{key}: {plain(value)}' for key, value in values.items())}}}"
 
 
 def plain(value: Any) -> str:
     """A value as YAML, in quotes unless it is surely the same without."""
+    if isinstance(value, dict):
+        return flow(value)
     if isinstance(value, str) and re.fullmatch(r"[A-Za-z_][\w ()*+-]*", value):
         return value
     return json.dumps(value, ensure_ascii=False)

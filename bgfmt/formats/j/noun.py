@@ -20,7 +20,7 @@ from struct import Struct as Packer
 from typing import Any, NamedTuple
 
 import numpy as np
-from construct import Array, Bytes, Const, Default, FormatField, FormatFieldError, Struct, this
+from construct import Array, Default, FormatField, FormatFieldError, Struct, this
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, CorruptError, TruncatedError
@@ -78,17 +78,14 @@ class Form:
 
     @cached_property
     def head(self) -> Struct:
-        """Head of a block."""
+        """Head of a block; before J 6.01 the type comes first."""
         word = integer_of(self.word, self.order)
-        padding = bytes(self.word - 1)
-        modern = (
-            "form" / Const(bytes([self.first])) * "states the size and the byte order of words",
-            "padding" / Default(Bytes(len(padding)), padding) * "zero",
-            "type" / word,
-        )
-        old = ("type" / word, "flag" / Default(word, -1) * "-1 if words have 8 bytes")
+        first = bytes([self.first]).ljust(self.word, b"\0")
+        number = int.from_bytes(first, "little" if self.order == "<" else "big", signed=True)
+        flag = "flag" / Default(word, number if self.first else -1)
+        kind = "type" / word
         return Struct(
-            *(modern if self.first else old),
+            *((flag * "the first byte, e0 to e3, states the form", kind) if self.first else (kind, flag)),
             "count" / word * "number of atoms, the product of the shape",
             "rank" / word * f"0 to {MAX_RANK}",
             "shape" / Array(this.rank, word) * "lengths of the axes",
@@ -107,9 +104,7 @@ class Form:
     @cached_property
     def _fixed(self) -> Packer:
         """Fields of a head before its shape, as the standard library unpacks them: a hundred times as fast."""
-        parts = map(core_of, self.head.subcons[:-1])
-        codes = (part.fmtstr[1] if isinstance(part, FormatField) else f"{part.sizeof()}s" for part in parts)
-        return Packer(self.order + "".join(codes))
+        return Packer(self.order + "".join(core_of(part).fmtstr[1] for part in self.head.subcons[:-1]))
 
     @cached_property
     def _names(self) -> tuple[str, ...]:

@@ -39,13 +39,15 @@ types:
   entry:
     meta:
       endian:
-        switch-on: layout & 1
+        switch-on: form & 1
         cases: {0: be, 1: le}
     params:
-      - {id: layout, type: s4}
+      - {id: form, type: s4}
     seq:
-      - {id: position, type: {switch-on: layout >> 1, cases: {0: s4, 1: s8}}}
-      - {id: size, type: {switch-on: layout >> 1, cases: {0: s4, 1: s8}}}
+      # made: words jfile.entry
+      - {id: position, type: {switch-on: "form >> 1", cases: {0: s4, 1: s8}}, doc: of a block}
+      - {id: size, type: {switch-on: "form >> 1", cases: {0: s4, 1: s8}}, doc: of the block}
+      # made: end
     instances:
       content: {pos: position, type: located(position)}
   located:
@@ -80,11 +82,13 @@ types:
       - {id: form, type: s4}
       - {id: modern, type: bool}
     seq:
-      - {id: word_0, type: {switch-on: form >> 1, cases: {0: s4, 1: s8}}}
-      - {id: word_1, type: {switch-on: form >> 1, cases: {0: s4, 1: s8}}}
-      - {id: count, type: {switch-on: form >> 1, cases: {0: s4, 1: s8}}}
-      - {id: rank, type: {switch-on: form >> 1, cases: {0: s4, 1: s8}}}
-      - {id: shape, type: {switch-on: form >> 1, cases: {0: s4, 1: s8}}, repeat: expr, repeat-expr: rank}
+      # made: words jfile.noun
+      - {id: flag, type: {switch-on: "form >> 1", cases: {0: s4, 1: s8}}, doc: "the first byte, e0 to e3, states the form"}
+      - {id: type, type: {switch-on: "form >> 1", cases: {0: s4, 1: s8}}}
+      - {id: count, type: {switch-on: "form >> 1", cases: {0: s4, 1: s8}}, doc: "number of atoms, the product of the shape"}
+      - {id: rank, type: {switch-on: "form >> 1", cases: {0: s4, 1: s8}}, doc: "0 to 63"}
+      - {id: shape, type: {switch-on: "form >> 1", cases: {0: s4, 1: s8}}, repeat: expr, repeat-expr: rank, doc: lengths of the axes}
+      # made: end
       - {id: bytes, size: count, if: kind == 1 or kind == 2, doc: booleans or literals}
       - id: integers
         type: {switch-on: form >> 1, cases: {0: s4, 1: s8}}
@@ -104,7 +108,7 @@ types:
         if: kind == 32 or kind == 64 or kind == 128
         doc: from the noun's first byte to nouns in boxes, or to blocks of digits of extended and rational numbers
     instances:
-      kind: {value: "(modern ? word_1 : word_0).as<s4>"}
+      kind: {value: "(modern ? type : flag).as<s4>", doc: before J 6.01 the type comes first}
       first: {value: "(kind == 8 ? floats[0].to_i : kind == 4 ? integers[0] : bytes[0]).as<s8>"}
       contents:
         type: inner(start + offsets[_index], form, modern)
