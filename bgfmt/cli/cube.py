@@ -37,13 +37,14 @@ def cube(
     as_json: bool,
     **calculation: Any,
 ) -> int:
-    """Find the cube action of POSITION; for money, if no cube is given, with a centered and with an own cube.
+    """Find the cube action of POSITION; for money without a given cube, with the cube centered and owned.
 
-    POSITION is two sides, the one on roll first, as counts from the ace point up or any identifier; `-` reads one a
-    line and answers in lines of JSON. DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or
-    the default tables. An identifier's cube and score are used, and --cube overrides the cube's position. Equities
-    are those of rolling without doubling; a decision closer than the table's error, and what no table covers, is
-    calculated exactly up to a limit of work. A hypergammon table answers only if it is the only one named.
+    POSITION is two sides, the one on roll first, as counts from the ace point up or any identifier; `-` reads one
+    position a line and prints one line of JSON for each. DB are files or folders; the default is BGFMT_DB, else
+    gnubg's installed databases, else the default tables. An identifier's cube and score are used, and --cube
+    overrides the cube's position. The equities are those of rolling without a double. A decision closer than the
+    table's error, or a position that no table covers, is calculated exactly if --limit allows it. A hypergammon
+    table answers only if it is the only one named.
 
     \b
     Examples:

@@ -40,8 +40,8 @@ def dump(
 ) -> None:
     """Print the positions of FILE from number --start on.
 
-    Text has the decimals of gnubg's bearoffdump, chances in per cent. CSV and JSON have every digit, the names that
-    `bgfmt lookup --json` uses, chances as fractions, and the chequers of each point as counts.
+    Text has as many decimals as gnubg's bearoffdump, and probabilities in per cent. CSV and JSON have every digit,
+    the names of `bgfmt lookup --json`, probabilities from 0 to 1, and the number of chequers on each point.
 
     \b
     Example:

@@ -59,9 +59,9 @@ FACTS: dict[str, Callable[[GameState], Any]] = {
 )
 @options.json_option
 def identify(words: tuple[str, ...], form: str | None, table: str | None, as_json: bool) -> int:
-    """Convert TEXT, any identifier or text with one in it, to every form, and list what each form lacks.
+    """Convert TEXT, which is or contains an identifier, to every form, and list what each form lacks.
 
-    `-` reads one a line and answers in lines of JSON, or with --to in plain lines.
+    `-` reads one text a line and prints one line for each: JSON, or with --to plain text.
 
     \b
     Examples:

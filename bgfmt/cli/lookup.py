@@ -28,8 +28,8 @@ def lookup(
 ) -> int:
     """Print the values that FILE has for each POSITION: counts from the ace point up, or any identifier.
 
-    One-sided files answer for one side, or for both sides of a two-sided position; "#N" is a position number. A
-    POSITION of "-" reads positions from standard input, one a line, and answers a line of JSON for each.
+    One-sided files answer for one side, or for both sides of a two-sided position; "#N" is a position number. The
+    POSITION "-" reads positions from standard input, one a line, and prints one line of JSON for each.
 
     \b
     Examples:

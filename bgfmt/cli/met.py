@@ -44,8 +44,8 @@ ROUNDING = 1e-12  # gnubg's XML is written with twelve decimals
 def met(table: str, other: str, output: str | None, upto: int, top: int, force: bool, as_json: bool) -> int:
     """Show a match equity table, write it in another form, or compare two.
 
-    Without a name: the tables that come with bgfmt. A comparison is of match winning chances at every score that both
-    tables hold, the largest differences first; exit code 1 where there is one.
+    Without a name, list the tables that come with bgfmt. A comparison covers every score that both tables have and
+    shows the largest differences of the match winning probability first. Exit code 1: the tables differ.
 
     \b
     Examples:

@@ -24,14 +24,15 @@ from bgfmt.errors import NotCoveredError
 @asking.question_and_limit_options()
 @options.json_option
 def race(words: tuple[str, ...], plot: str | None, as_json: bool, **calculation: Any) -> int:
-    """Compute rolls to bear off, effective pips and wastage of a side, from the best of the databases or calculated.
+    """Compute mean rolls, effective pips and wastage of a side, from the best database or by calculation.
 
-    Outside the home board what takes too long to calculate comes from the one-sided table of ten points, and beyond
-    it is estimated. With --no-settle the databases alone answer.
+    Outside the home board, sides that take too long to calculate come from the one-sided table of ten points; sides
+    beyond it are estimated. With --no-settle only the databases answer.
 
-    POSITION is counts from the ace point up, or any identifier; `-` reads one a line and answers in lines of JSON.
-    DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. With two sides,
-    both are described, and the win probability is estimated from their distributions.
+    POSITION is counts from the ace point up, or any identifier; `-` reads one position a line and prints one line
+    of JSON for each. DB are files or folders; the default is BGFMT_DB, else gnubg's installed databases, else the
+    default tables. With two sides, both are described, and the win probability is estimated from their
+    distributions.
 
     \b
     Examples:

@@ -240,8 +240,8 @@ def mean_rolls(**common: Any) -> None:
 def match(size: str, away: str, met: str | None, extend_met: bool, **common: Any) -> None:
     """Solve match winning chances of both sides at one score, for every live state of the cube.
 
-    P points and up to C chequers a side. The file serves either side of the score; a folder of such files, given
-    where a database is expected, serves a whole match.
+    P points and up to C chequers a side. The file answers for either side of the score. A folder of such files,
+    named as a database, answers for a whole match.
 
     \b
     Examples:

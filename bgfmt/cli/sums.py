@@ -36,9 +36,8 @@ SHOWN_BLOCKS = 20
 def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int:
     """Print MD5, SHA-256 and the root of the 1 MiB blocks of FILE, and the published file that has them.
 
-    With --against each block is checked by itself, so that the intact parts of a partial download are known; or the
-    whole file by its MD5 or SHA-256, or by the line with its name in a list such as SHA256SUMS. Exit code 1: it
-    differs, or is not whole.
+    --against takes a file of block checksums, which finds the intact parts of a partial download; an MD5 or
+    SHA-256; or a list such as SHA256SUMS with a line for FILE. Exit code 1: FILE differs or is incomplete.
 
     \b
     Examples:

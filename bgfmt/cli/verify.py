@@ -70,10 +70,10 @@ def verify(
     as_json: bool,
     **how: Any,
 ) -> int:
-    """Prove each FILE right, entry by entry, or name what is wrong.
+    """Prove that each FILE is correct, entry by entry, or say what is wrong.
 
-    The verdict comes first, in one line. Exit code 0: proved under a named recipe, or within --tolerance, or nothing
-    found where less than a proof was asked for; 1: something was found, or no proof; 2: not readable.
+    The first line is the verdict. Exit code 0: proved under a named recipe, or within --tolerance, or nothing found
+    by a check that is less than a proof (--until, --quick, --sample); 1: a finding, or no proof; 2: not readable.
 
     \b
     Examples:
@@ -174,7 +174,7 @@ def _sha256(path: str) -> str:
 def repair(files: tuple[str, ...], output: str | None, force: bool, as_json: bool) -> int:
     """Write SRC to DST with its wrong entries recomputed, and prove the result.
 
-    Refuses when the file is not of a kind that can be recomputed, or less than half of it is right.
+    Fails if the kind of table cannot be recomputed, or if less than half of the file is correct.
 
     \b
     Example:

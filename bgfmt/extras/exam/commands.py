@@ -88,12 +88,12 @@ def exam(
     sample: int | None, seed: int, ask: bool, listing: bool, make: tuple[str, ...], count: int | None,
     cubeless: bool, error: float, **how: Any,
 ) -> int:  # fmt: skip
-    """Ask ENGINE plays, doubles, takes and equities of a set, and judge every answer by exact numbers.
+    """Benchmark ENGINE by a set of plays, doubles, takes and equities with exact answers.
 
     ENGINE is a name, with options behind a colon (bkg, gnubg:plies=2, pygnubg, bgsage:level=2ply, rule:keith, ...),
     ubgi:COMMAND, lines:COMMAND, external:HOST:PORT, an http address, module:name or FILE.py:name of a Python
-    callable, or a file of answers. What is illegal, late or missing is counted. With -o a run that was cut short goes
-    on when the same command is given again.
+    callable, or a file of answers. Illegal, late and missing answers are counted. With -o the same command
+    continues an interrupted run.
 
     \b
     Examples:
@@ -240,11 +240,11 @@ def _make(
 def check_labels(
     file: str, mapped: tuple[str, ...], tolerance: float, limit: int, quiet: bool, as_json: bool
 ) -> int:
-    """Check labels of positions, chances and equities, against the rules of the game and exact numbers.
+    """Check the labels of positions (probabilities and equities) against the rules of the game and exact numbers.
 
-    FILE is .csv, .jsonl or .parquet with a column of positions as any identifier, the side on roll first, and columns
-    such as win, win_gammon, lose_gammon, cubeless (equity), owned, centered, opponent, no_double, double_take, mwc.
-    Each kind of fault is named with its likely cause. Exit code 1 where there is one.
+    FILE is .csv, .jsonl or .parquet with a column of positions as any identifier, the side on roll first, and
+    columns such as win, win_gammon, lose_gammon, cubeless (equity), owned, centered, opponent, no_double,
+    double_take, mwc. Each kind of fault is listed with its likely cause. Exit code 1: a fault was found.
 
     \b
     Examples:

@@ -93,7 +93,7 @@ def check(file: str, until: str, as_json: bool) -> int:
 @_until_option("recurrence")
 @options.json_option
 def install(file: str, slot: str | None, link: bool, until: str, as_json: bool, **where: Any) -> int:
-    """Verify FILE, then put it where gnubg looks, under the right name. `uninstall` undoes it.
+    """Verify FILE, then install it in gnubg's folder under the right name. `uninstall` undoes it.
 
     \b
     Examples:
@@ -130,7 +130,7 @@ def _where_words(host: str | None, folder: str | None, user: bool) -> list[str]:
 @_where_options
 @click.option("--force", is_flag=True, help="Uninstall even if the file has been changed since.")
 def uninstall(slot: str | None, force: bool, **where: Any) -> int:
-    """Take out what `install` has put in, and put back what was there before. Without SLOT: everything.
+    """Remove what `install` installed, and restore the previous file. Without SLOT: in every slot.
 
     \b
     Example:
@@ -233,10 +233,10 @@ def gnubg_external(
     databases: tuple[str, ...], port: int, host: str, resign: bool, fallback: str, connections: int,
     engine: str | None, verbose: bool, described: str | None, **calculation: Any,
 ) -> int:  # fmt: skip
-    """Play for gnubg's `set player 0 external 127.0.0.1:PORT`, from the best of DB... that covers a position.
+    """Serve gnubg's `set player 0 external 127.0.0.1:PORT`: play by the best of DB... that covers a position.
 
-    DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. Ends on Ctrl-C or
-    SIGTERM. With --engine an engine such as bkg plays in their place.
+    DB are files or folders; the default is BGFMT_DB, else gnubg's installed databases, else the default tables.
+    Ends on Ctrl-C or SIGTERM. With --engine an engine such as bkg plays instead.
 
     \b
     Example:
@@ -285,9 +285,9 @@ def ubgi(
 ) -> int:  # fmt: skip
     """Answer commands of UBGI 0.1 and 0.2 (best play, cube action) from the tables DB...; refuse the rest.
 
-    DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. In a match the
-    answers are exact for its score where a table of it or calculation on demand reaches. With --engine an engine
-    such as bkg answers everything in their place.
+    DB are files or folders; the default is BGFMT_DB, else gnubg's installed databases, else the default tables. In
+    a match the answers are exact for the score if a table of it, or a calculation, covers the position. With
+    --engine an engine such as bkg answers instead.
 
     \b
     Example:

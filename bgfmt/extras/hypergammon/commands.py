@@ -72,11 +72,11 @@ def hypergammon(chequers: str, quiet: bool, **common: Any) -> None:
 @options.threads_option
 @options.force_option
 def hypergammon_met(chequers: str | None, live: float | None, output: str, quiet: bool, **how: Any) -> None:
-    """Make a match equity table of hypergammon up to LENGTH points, as gnubg's XML ("set met FILE").
+    """Compute a match equity table of hypergammon up to LENGTH points, as gnubg's XML ("set met FILE").
 
-    It is computed from how often the opening position of the table wins and loses gammons and backgammons; exact, by
-    solving every score, which takes minutes with one or two chequers and days with three. OUTPUT.scores saves what is
-    solved: after an interrupt --resume continues from it, and --force starts anew.
+    By default a model computes it from the gammon and backgammon rates of the opening position. With --exact every
+    score is solved, which takes minutes with one or two chequers and days with three. OUTPUT.scores has the scores
+    solved so far: after an interrupt --resume continues from it, and --force starts again.
 
     \b
     Examples:

@@ -51,7 +51,7 @@ def _address(_: click.Context, option: click.Parameter, url: str) -> str:
 @click.option(
     "-o", "--output", type=click.Path(),
     help="File to write: .sgf (the match with comments and gnubg's records), .html, .json, .csv (a row for each "
-    "decision) or .txt; a folder (one that is there, or NAME/) for a file of each.",
+    "decision) or .txt; a folder (an existing one, or NAME/) for a file of each.",
 )  # fmt: skip
 @options.choice_option(
     "--to", "form", among=FORMS,
@@ -72,7 +72,7 @@ def _address(_: click.Context, option: click.Parameter, url: str) -> str:
 @asking.question_options(
     *MET, met_player="The match's first player is this player of an uneven match equity table."
 )
-@asking.limit_options("8 million, a third of a second a game; all of eight chequers a side at home")
+@asking.limit_options("8 million: a third of a second a game, and any eight chequers a side at home")
 @asking.question_options("oracle")
 @options.force_option
 @options.as_option
@@ -84,12 +84,12 @@ def annotate(
 ) -> int:  # fmt: skip
     """Judge every bearoff decision of the matches in FILE... and FOLDER... (.mat, .txt, .sgf, .xg, .bgf, OGXM).
 
-    Plays, doubles, doubles not made, takes and passes: what was done, what was best, and what the difference cost,
-    at the score of the match or for money; sums and rates for each player, and the worst errors with their boards.
-    What no table covers is calculated, up to a limit. DB are databases; without any, BGFMT_DB, what gnubg has
-    installed, or the default tables.
+    The report has plays, doubles, missed doubles, takes and passes: what was done, what was best and what the
+    difference cost, at the score or for money; totals and rates of each player; and the worst errors with their
+    boards. Positions that no table covers are calculated if --limit allows it. DB are databases; the default is
+    BGFMT_DB, else gnubg's installed databases, else the default tables.
 
-    A file that cannot be read is named in one line and left out, and the exit code is then 2.
+    A file that cannot be read is named and skipped; the exit code is then 2.
 
     \b
     Examples:
@@ -238,8 +238,9 @@ def judge(
     """Judge one decision in POSITION: a play, a double, rolling on, a take or a pass, for money or at a score.
 
     POSITION is two sides, the one on roll first (of a take or pass: the one that has doubled), as counts from the
-    ace point up or any identifier, whose dice, cube and score are used. DB are files or folders; without any,
-    BGFMT_DB, what gnubg has installed, or the default tables. What no table covers is calculated, up to a limit.
+    ace point up or any identifier, whose dice, cube and score are used. DB are files or folders; the default is
+    BGFMT_DB, else gnubg's installed databases, else the default tables. Positions that no table covers are
+    calculated if --limit allows it.
 
     \b
     Examples:
@@ -343,9 +344,8 @@ def _lines(judgement: Judgement) -> list[str]:
 def matches(files: tuple[str, ...], as_json: bool) -> int:
     """Show the matches in FILE... (.mat and .txt, .sgf, .xg, .bgf, OGXM), recognised by content.
 
-    A line for each game, and one for each inconsistency. --json has every record with the board before it: a list
-    for one file, a line of JSON a match for several. Exit code 2 where a file cannot be read; the others are shown
-    all the same.
+    Prints a line for each game and each inconsistency. --json has every record with the board before it: a list for
+    one file, one line of JSON a match for several files. Exit code 2: a file cannot be read; the others are shown.
 
     \b
     Example:

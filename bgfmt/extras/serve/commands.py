@@ -55,8 +55,8 @@ def _proxies(_: click.Context, option: click.Parameter, addresses: tuple[str, ..
 @click.command()
 @click.argument("databases", nargs=-1, metavar="[DB...]")
 @options.address_options(8753)
-@_several("--cors", "origins", "ORIGIN", "Origin whose pages may send queries, or '*'; repeatable", _origins)
-@_several("--allow-host", "allow_host", "NAME", "Host name of this server to accept; repeatable")
+@_several("--cors", "origins", "ORIGIN", "Origin whose pages may send queries, or '*'", _origins)
+@_several("--allow-host", "allow_host", "NAME", "Host name of this server to accept")
 @click.option("--no-download", is_flag=True, help="Do not serve the table files themselves.")
 @options.number_option(
     "--settle", least=0, metavar="PAIRS",
@@ -83,25 +83,23 @@ def _proxies(_: click.Context, option: click.Parameter, addresses: tuple[str, ..
 )
 @options.number_option(
     "--calculation", least=1,
-    help="Maximum seconds of calculation per minute for one client (default: 30, here no limit).",
+    help="Maximum seconds of calculation per minute for one client (default: 30; no limit for this machine).",
 )  # fmt: skip
 @options.number_option(
     "--workers", least=1, default=1, help="Number of worker processes; each has its own limits and counters."
 )
-@_several(
-    "--proxy", "proxies", "ADDRESS", "Proxy whose X-Forwarded-For names the client; repeatable", _proxies
-)
+@_several("--proxy", "proxies", "ADDRESS", "Proxy whose X-Forwarded-For names the client", _proxies)
 @click.option("--quiet", is_flag=True, help="Do not log requests.")
 @options.as_option
 def serve(
     databases: tuple[str, ...], host: str, port: int, allow_host: tuple[str, ...], no_download: bool, quiet: bool,
     described: str | None, workers: int, **settings: Any,
 ) -> None:  # fmt: skip
-    """Answer questions about the tables DB over HTTP, and show a page that asks them, until interrupted.
+    """Serve queries of the tables DB over HTTP, and a web page for them, until interrupted.
 
-    DB is a file, or NAME=FILE to serve it under another name; without any, BGFMT_DB, what gnubg has installed, or the
-    default tables. The page is at /, the routes are listed at /openapi.json. Needs starlette, uvicorn, httptools and
-    prometheus-client.
+    DB is a file, or NAME=FILE to serve it under another name; the default is BGFMT_DB, else gnubg's installed
+    databases, else the default tables. The page is at /, the routes are listed at /openapi.json. Needs starlette,
+    uvicorn, httptools and prometheus-client.
 
     \b
     Example:
@@ -146,8 +144,8 @@ def site(
     """Write the page of `bgfmt serve` and the tables DB into the folder OUT, for any web server.
 
     All addresses in it are relative, so it works in any folder of a site. The page reads tables by byte range; a
-    server without ranges, such as `python -m http.server`, will do for small ones. A linked table's server must allow
-    other origins.
+    server without ranges, such as `python -m http.server`, is enough for small ones. The server of a linked table
+    must allow other origins.
 
     \b
     Examples:
@@ -179,10 +177,10 @@ def site(
 @click.command()
 @click.argument("databases", nargs=-1, metavar="[DB...]")
 def mcp(databases: tuple[str, ...]) -> None:
-    """Answer language models and other clients of the Model Context Protocol, on standard input and output.
+    """Serve language models and other clients of the Model Context Protocol on standard input and output.
 
-    Tools: look_up, race, cube, grid, play, judge, verify, convert_plan. DB are the tables to ask; without any,
-    BGFMT_DB, what gnubg has installed, or the default tables. Needs the package mcp.
+    Tools: look_up, race, cube, grid, play, judge, verify, convert_plan. DB are the tables to query; the default is
+    BGFMT_DB, else gnubg's installed databases, else the default tables. Needs the package mcp.
 
     \b
     Example:

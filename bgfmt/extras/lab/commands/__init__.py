@@ -74,7 +74,7 @@ def _say(system: str, value: Any, as_json: bool) -> None:
 @exact_option
 @options.json_option
 def ace(x: int, o: int, exact: bool, as_json: bool) -> None:
-    """Compute the chance to win with X pieces on the ace point against O on theirs, on roll."""
+    """Compute the win probability of the side on roll with X pieces on its ace point against O on the other's."""
     _say("Ace", systems.Ace(x, o, exact=exact), as_json)
 
 
@@ -100,7 +100,7 @@ def btree(p: str, level: int, truncated: bool, as_json: bool) -> None:
 @exact_option
 @options.json_option
 def double_off(n: int, exact: bool, as_json: bool) -> None:
-    """Compute the chance that the last of N pieces on the ace point go off with a double (DoubleOffAce)."""
+    """Compute the probability that a double bears off the last of N pieces on the ace point (DoubleOffAce)."""
     _say("DoubleOffAce", systems.DoubleOffAce(n, exact=exact), as_json)
 
 
@@ -109,7 +109,7 @@ def double_off(n: int, exact: bool, as_json: bool) -> None:
 @exact_option
 @options.json_option
 def rolls(side: str, exact: bool, as_json: bool) -> None:
-    """Compute the least expected rolls to bear off a side, counts from the ace point up."""
+    """Compute the smallest mean number of rolls to bear off a side, given as counts from the ace point up."""
     _say("Rolls", systems.Rolls(Side.parse(side), exact=exact), as_json)
 
 
@@ -119,7 +119,7 @@ def rolls(side: str, exact: bool, as_json: bool) -> None:
 @exact_option
 @options.json_option
 def pwin(ours: str, theirs: str, exact: bool, as_json: bool) -> None:
-    """Compute the chance that OURS, on roll, is off before THEIRS, if both play for the least rolls."""
+    """Compute the probability that OURS, on roll, is off before THEIRS, if both minimise their mean rolls."""
     win = systems.Pwin(Side.parse(ours), Side.parse(theirs))
     _say("Pwin", win if exact else float(win), as_json)
 
@@ -127,7 +127,7 @@ def pwin(ours: str, theirs: str, exact: bool, as_json: bool) -> None:
 @articles.command("hash")
 @click.argument("side")
 @click.option("--points", type=click.IntRange(1, 24), default=6, show_default=True)
-@click.option("--rank", is_flag=True, help="SIDE is a rank: say its counts.")
+@click.option("--rank", is_flag=True, help="SIDE is a rank; print its counts.")
 @options.json_option
 def hash_(side: str, points: int, rank: bool, as_json: bool) -> None:
     """Compute Ross's rank of a side of up to 15 pieces, counted from 0: gnubg's position number."""
@@ -236,11 +236,11 @@ def label(
 ) -> int:  # fmt: skip
     """Compute equities of the races in FILE and their standard errors, by rollouts with variance reduction.
 
-    FILE has a position a line as any identifier, or is a .csv with a column `position`; "-" reads standard input. For
-    money a label has the cubeless, owned, centered and opponent equities, at a score the chances to win the match
-    without a double and after a double and a take. What was interrupted goes on when the same command is given again.
-    A position that has no answer keeps its line, with the reason; the exit code is then 1. Blank lines have no label,
-    other columns are not copied, and a line of remarks is a position that has no answer.
+    FILE has a position a line as any identifier, or is a .csv with a column `position`; "-" reads standard input.
+    For money a label has the cubeless, owned, centered and opponent equities; at a score the match winning
+    probabilities without a double and after a double and a take. The same command continues an interrupted run. A
+    position without an answer gets a line with the reason; the exit code is then 1. Blank lines are skipped, other
+    columns are not copied, and a comment line counts as a position without an answer.
 
     \b
     Examples:
@@ -285,10 +285,10 @@ def label(
 @click.argument("name")
 @click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), required=False)
 def new_format(name: str, folder: Path | None) -> None:
-    """Make a package in DIR (default: bgfmt-NAME) that adds the format NAME.
+    """Create a package in DIR (default: bgfmt-NAME) that adds the format NAME.
 
-    It has an entry point, a reader, a writer, and tests that run the laws of bgfmt's own formats. It holds mean
-    rolls until it is changed.
+    The package has an entry point, a reader, a writer, and the tests that bgfmt's own formats must pass. As an
+    example the format holds mean rolls.
 
     \b
     Example:

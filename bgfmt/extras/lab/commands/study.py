@@ -56,8 +56,8 @@ def rules(databases: tuple[str, ...], plot: str | None, as_json: bool, **asked: 
     """Measure how often rules of thumb double, redouble and take wrongly in a race, and what it costs.
 
     Without DB every pair of six points and six chequers is judged by exact equities, and a sample of six points and
-    fifteen chequers by the adviser's estimate. A two-sided DB or, with --away, a table of that score judges the pairs
-    it covers, a one-sided DB by the estimate. The rules themselves do not look at the score; gammons are ignored.
+    fifteen chequers by the adviser's estimate. A two-sided DB or, with --away, a table of that score judges the
+    pairs it covers, a one-sided DB by the estimate. The rules ignore the score and gammons.
 
     \b
     Examples:
@@ -221,7 +221,7 @@ def _tally(tally: Tally, kind: str, place: tuple[int, int], section: Section) ->
 def of_position(words: tuple[str, ...], as_json: bool, **calculation: Any) -> None:
     """Print what each count and rule of thumb decides in the race POSITION, for money.
 
-    A count is that of the other side less that of the side on roll, after the addition that its rule demands.
+    A count is the other side's minus that of the side on roll, after the addition that the rule prescribes.
 
     \b
     Example:
