@@ -1,12 +1,11 @@
-"""Check labels of positions: impossible probabilities, values against exact ones, duplicates; find likely causes."""
+"""Check labels of positions: impossible probabilities, values against exact ones, duplicates."""
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from dataclasses import dataclass, field
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -15,9 +14,9 @@ import numpy as np
 from bgfmt import met
 from bgfmt.analysis.ondemand import solve_match, solve_money
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
-from bgfmt.extras.exam.label_files import CHANCES, MATCH, MAX_TEXT, Row, columns_of, read_rows
+from bgfmt.extras.exam.label_files import CHANCES, MAX_TEXT, Row, columns_of, read_rows
 from bgfmt.extras.exam.making import SMALL, small_table
-from bgfmt.game.board import MAX_CHEQUERS, MAX_POINTS, Position, Side
+from bgfmt.game.board import MAX_CHEQUERS, Position
 from bgfmt.game.drawing import pluralize, printable
 from bgfmt.game.identifiers import parse
 from bgfmt.game.state import GameState
@@ -25,7 +24,6 @@ from bgfmt.met.score import Score
 from bgfmt.tables import EQUITY_COLUMNS
 
 SIGNS = (2, 1, 1, -1, -1)  # factors of `CHANCES` in the cubeless equity, which is their sum minus 1
-OTHER_OWNER = {"owned": "opponent", "opponent": "owned"}  # how the other side calls the same cube
 TOLERANCE = 0.002  # default for the difference from an exact value
 SLACK = 1e-6  # rounding allowed in rules of probabilities
 MAX_ROWS_SHOWN = 5  # rows of a finding in the JSON report
@@ -33,8 +31,6 @@ LIMIT = 400_000  # pairs of boards times cube states solved for one row
 LABEL_KEY = attrgetter(
     "position", "away", "crawford", "cube_value", "owner"
 )  # labels of equal keys are of the same state
-Counts = tuple[int, ...]
-Numbering = Callable[[Counts], Counts]
 
 
 @dataclass
@@ -77,8 +73,7 @@ class Report:
 class Truth:
     """Exact values of positions by name, solved once each; {} if a position is beyond the limit.
 
-    Names are those of columns: for money `EQUITY_COLUMNS`, "win", and "best NAME" for the equity with the best cube
-    action; at a score "no_double", "double_take" and "mwc".
+    Names are those of columns: for money `EQUITY_COLUMNS` and "win"; at a score "no_double", "double_take" and "mwc".
 
     limit : pairs of boards times cube states that may be solved for one position.
     """
@@ -98,10 +93,8 @@ class Truth:
         else:
             solved = solve_money(position, jacoby=jacoby, limit=self.limit)
             known = {name: solved.equity(name) for name in EQUITY_COLUMNS}
-        cashed = min(1.0, 2 * known["opponent"])
-        best = {f"best {name}": max(known[name], cashed) for name in EQUITY_COLUMNS[:3]}
         win = {} if position.gammons else {"win": (1 + known["cubeless"]) / 2}
-        return known | best | win
+        return known | win
 
     def _match(self, state: GameState) -> dict[str, float]:
         """Return the exact values at a match score."""
@@ -110,10 +103,8 @@ class Truth:
         known = {"no_double": found.no_double, "mwc": found.best}
         return known if found.double_take is None else known | {"double_take": found.double_take}
 
-    def lookup(self, state: GameState | None) -> dict[str, float]:
-        """Return the exact values of a state before the roll by name; {} for None."""
-        if state is None:
-            return {}
+    def lookup(self, state: GameState) -> dict[str, float]:
+        """Return the exact values of a state before the roll by name."""
         return self.exact(state.position, bool(state.jacoby), None if state.money else state)
 
     def _solve(self, position: Position, jacoby: bool, state: GameState | None) -> dict[str, float]:
@@ -124,96 +115,6 @@ class Truth:
             return self._money(position, jacoby) if state is None else self._match(state)
         except (NotCoveredError, PositionError):
             return {}
-
-
-def _with(state: GameState, us: Side, them: Side) -> GameState:
-    """Return the state with other chequers, `us` of the player on roll."""
-    return replace(state, sides=(them, us) if state.turn else (us, them))
-
-
-def _exchange_sides(state: GameState) -> GameState:
-    """Return the state with the chequers of both sides exchanged."""
-    return _with(state, state.position.them, state.position.us)
-
-
-def _pass_turn(state: GameState) -> GameState:
-    """Return the state with the other player on roll; scores and the cube stay with their players."""
-    return replace(state, turn=1 - state.turn)
-
-
-def _renumber_points(state: GameState, change: Numbering, us: bool, them: bool) -> GameState | None:
-    """Return the state with the points of one or both sides numbered otherwise, None if that is not possible.
-
-    us, them : for which sides. change : converts the counts by point.
-    """
-    sides = []
-    for side, meant in ((state.position.us, us), (state.position.them, them)):
-        counts = change(side.counts) if meant else side.counts
-        if len(counts) > MAX_POINTS:
-            return None
-        sides.append(Side(*counts))
-    return _with(state, *sides)
-
-
-#: mistakes in numbering points: {cause: conversion from the counts given to those that were meant}
-NUMBERINGS: dict[str, Numbering] = {
-    "off by one: the ace point left out": lambda counts: (0, *counts),
-    "off by one: the bar, or borne-off chequers, counted first": lambda counts: counts[1:],
-    "counted from the other end": lambda counts: (0,) * (6 - len(counts)) + counts[::-1],
-}
-WHOSE = (("", True, True), (" of the side on roll", True, False), (" of the other side", False, True))
-
-
-#: an error that may explain a wrong value: cause, state that was meant, name of its exact value, conversion of it
-Hypothesis = tuple[str, Callable[[GameState], GameState | None], str, Callable[[float], float]]
-
-
-def _hypotheses(column: str) -> Iterator[Hypothesis]:
-    """Yield the errors that may explain wrong values of a column."""
-    whole = 1.0 if column in (*CHANCES, *MATCH) else 0.0  # sum of the values of both sides
-
-    def keep_state(state: GameState) -> GameState:
-        """Return a game state unchanged, for hypotheses in which the right position was evaluated."""
-        return state
-
-    yield "sides exchanged: the other side is the one on roll", _exchange_sides, column, float
-    yield (
-        "the number is the other side's (sign, or probability of losing)",
-        keep_state,
-        column,
-        lambda x: whole - x,
-    )
-    after = "the number is of the position after the turn, from the other side's view"
-    theirs = OTHER_OWNER.get(column, column)
-    yield after, _pass_turn, theirs, lambda x: whole - x
-    if theirs in ("owned", "centered"):  # the other side may double
-        yield f"{after}, its cube action counted", _pass_turn, f"best {theirs}", lambda x: whole - x
-    yield "in per cent", keep_state, column, lambda x: 100 * x
-    yield "in thousandths", keep_state, column, lambda x: 1000 * x
-    for words, numbers in NUMBERINGS.items():
-        for whose, us, them in WHOSE:
-            meant = partial(_renumber_points, change=numbers, us=us, them=them)
-            yield f"points{whose} {words}", meant, column, float
-    for digits, words in ((1, "a tenth"), (2, "a hundredth")):
-        yield f"rounded to {words}", keep_state, column, partial(round, ndigits=digits)
-    if column in EQUITY_COLUMNS:
-        for other in EQUITY_COLUMNS:
-            words = "without a cube" if other == "cubeless" else f"with the cube {other}"
-            if other != column:
-                yield f"the cube: the equity {words} in its place", keep_state, other, float
-        yield "a win probability in place of an equity", keep_state, column, lambda x: (1 + x) / 2
-        yield "for a cube at 2", keep_state, column, lambda x: 2 * x
-        yield "for half of the cube", keep_state, column, lambda x: x / 2
-        yield "Jacoby's rule: counted in one alone", lambda s: replace(s, jacoby=not s.jacoby), column, float
-        yield "cut at one point", keep_state, column, lambda x: min(max(x, -1.0), 1.0)
-        yield "the value of the best cube action, not of rolling on", keep_state, f"best {column}", float
-    elif column == "win":
-        yield "an equity in place of a probability", keep_state, "cubeless", float
-    elif column in MATCH:
-        for other in MATCH:
-            if other != column:
-                yield f"the number of {other} in its place", keep_state, other, float
-        yield "the score is ignored: an equity for money", GameState.as_money, "centered", float
 
 
 # -- rules without exact values -------------------------------------------------------------------------------
@@ -376,7 +277,6 @@ class _Check:
     def compare(self, progress: Callable[[int, int], None] | None) -> int:
         """Check all rows against the rules and the exact values; return how many have an exact value."""
         compared = 0
-        wrong = defaultdict[str, list[int]](list)
         for k, state in self.states.items():
             values = {role: column[k] for role, column in self.values.items() if k in column}
             for fault in _check_rules(state, values, self.tolerance):
@@ -384,52 +284,14 @@ class _Check:
             known = self.truth.lookup(state)
             both = values.keys() & known.keys()
             compared += bool(both)
-            for role in both:
+            for role in sorted(both):
                 if abs(values[role] - known[role]) > self.tolerance_of(role, k):
-                    wrong[role].append(k)
+                    example = f"{state.position}: {values[role]:g}, exact {known[role]:.6f}"
+                    self.note(k, f"{role} is wrong", "", example)
             if progress is not None:
                 progress(k + 1, len(self.rows))
-        for role in self.values:
-            self.explain(role, wrong[role])
         self.duplicates()
         return compared
-
-    def explain(self, role: str, at: list[int]) -> None:
-        """Add findings for rows with wrong values, by likely cause; the cause that explains most rows comes first.
-
-        at : indices of the rows whose value of this column is wrong.
-        """
-        explained = defaultdict[str, set[int]](set)
-        values = self.values[role]
-        hypotheses = list(_hypotheses(role))
-        for k in at:
-            state = self.states[k]
-            value = values[k]
-            numbers = [(cause, change(state), column, unit) for cause, change, column, unit in hypotheses]
-            for by, words in ((-1, "before"), (1, "behind")):
-                cause = f"labels are shifted by a row: the label of the row {words}"
-                numbers.append((cause, self.states.get(k + by), role, float))
-            for cause, meant, column, unit in numbers:
-                true = self.truth.lookup(meant).get(column)
-                scale = max(1.0, abs(unit(1.0) - unit(0.0)))
-                near = SLACK if cause.startswith("rounded") else self.tolerance * scale
-                if true is not None and abs(unit(true) - value) <= near:
-                    explained[cause].add(k)
-        left = set(at)
-        while left:
-            cause = max(explained, key=lambda name: (len(explained[name] & left), -len(name)), default="")
-            rows = explained.pop(cause, set()) & left
-            if len(rows) < max(1, len(at) // 50):
-                cause = ""
-                rows = set(left)
-            for k in sorted(rows):
-                state = self.states[k]
-                value = values[k]
-                example = (
-                    f"{state.position}: {value:g}, exact {self.truth.lookup(state).get(role, np.nan):.6f}"
-                )
-                self.note(k, f"{role} is wrong", cause, example)
-            left -= rows
 
     def duplicates(self) -> None:
         """Add a finding for rows of the same position whose values differ by more than allowed."""
