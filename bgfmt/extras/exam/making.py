@@ -77,15 +77,13 @@ class Judge:
     return points of a cube at 1, at a score the probability to win the match (MWC).
 
     roller : 0 or 1, for which player of the table's score; 0 for money.
-    money : judge of the same positions for money, needed for "score ignored" of `MISTAKES`.
     away : points to go of the player and of the opponent, (0, 0) for money.
     error : bound on the error of the values.
     """
 
-    def __init__(self, table: TwoSided | MatchScore, roller: int = 0, money: Judge | None = None) -> None:
+    def __init__(self, table: TwoSided | MatchScore, roller: int = 0) -> None:
         self.table = cast(Any, table)
         self.roller = roller
-        self.money = money
         self.points = table.points
         self.chequers = min(table.chequers, MAX_CHEQUERS - 1)
         self.score: ScoreFacts | None = getattr(table, "score", None)
@@ -175,24 +173,6 @@ class Judge:
         values[results == 0] = self.ends(cube.value)[1]
         return values
 
-    def mistaken_rows(self, us: Array, them: Array, cube: Cube, what: str) -> Array:
-        """Return (M, 4, 3) what `double_rows` or `equity_rows` would return after each of `MISTAKES`, NaN if unknown.
-
-        what : "double_rows" or "equity_rows", of which the first three columns are used. For money only the first
-            mistake applies.
-        """
-        out = np.full((len(us), 4, 3), np.nan)
-        width = 1 if what == "equity_rows" else 3
-        other = self.opponent
-        asked = [(self, them, us), (other, us, them), (other, them, us), (self.money, us, them)]
-        for k, (judge, a, b) in enumerate(asked if self.away[0] else asked[:1]):
-            with suppress(NotCoveredError):  # a cube that cannot occur
-                if judge is not None:
-                    numbers = getattr(judge, what)(a, b, cube)[:, :width]
-                    # version 1 of the format repeats the value three times for money
-                    out[:, k, : width if self.away[0] else 3] = numbers
-        return out
-
 
 def build_part(
     judge: Judge, kind: int, cube: Cube, us: Array, them: Array, dice: Array | None = None, **texts: Any
@@ -210,19 +190,17 @@ def build_part(
     count = len(us)
     sides = [board.unrank_array(side, judge.points) for side in (us, them)]
     lengths = np.full(count, sets.WORTHS[kind])
-    columns = dict[str, Any]()
     if kind == PLAY:
         lengths, results = results_of(sides[0], np.asarray(dice))
         worths = judge.values_after_play(results, np.repeat(them, lengths), cube)
     else:
-        what = "equity_rows" if kind == EQUITY else "double_rows"
-        worths = getattr(judge, what)(us, them, cube).reshape(-1)
-        columns["mistaken"] = judge.mistaken_rows(us, them, cube, what).reshape(-1, 12)
+        numbers = judge.equity_rows if kind == EQUITY else judge.double_rows
+        worths = numbers(us, them, cube).reshape(-1)
         results = np.zeros(len(worths), np.int64)
     ends = judge.ends(cube.value) if judge.away[0] else (0.0, 0.0)
     rows = sets.rows_of(
         count, judge.points, kind=kind, us=sides[0], them=sides[1], dice=0 if dice is None else dice, cube=cube.value,
-        owner=OWNERS.index(cube.owner), away=judge.away, error=judge.error, ends=ends, **columns,
+        owner=OWNERS.index(cube.owner), away=judge.away, error=judge.error, ends=ends,
     )  # fmt: skip
     return Exam(rows, sets.starts_of(lengths), results, worths, **{"met": judge.met} | texts)
 
@@ -239,7 +217,7 @@ def draw_positions(judge: Judge, count: int, rng: Rng) -> tuple[Array, Array]:
 
 def from_table(
     table: Table, count: int, seed: int, *, kinds: Sequence[str] = KINDS, cubeless: bool = False,
-    money: Judge | None = None, outside: bool = False, **texts: Any,
+    outside: bool = False, **texts: Any,
 ) -> Exam:  # fmt: skip
     """Draw about `count` questions from a two-sided table, for money or at a match score; half of them are plays.
 
@@ -248,7 +226,6 @@ def from_table(
     seed : of the random generator; the same arguments give the same questions.
     kinds : names of `KINDS` to include.
     cubeless : only questions of games without a cube.
-    money : judge of the same positions for money, see `Judge`.
     outside : only positions with a chequer outside the home board.
     texts : fields of `Exam`, such as `name`.
 
@@ -257,7 +234,7 @@ def from_table(
     NotCoveredError : if the table is of another kind or answers no questions of these kinds.
     """
     if fitting := of_kind([table], MatchScore):
-        judges = [Judge(fitting[0], roller, money) for roller in (0, 1)]
+        judges = [Judge(fitting[0], roller) for roller in (0, 1)]
         judges = judges[: len({judge.away for judge in judges})]
     elif two := of_kind([table], TwoSided):
         judges = [Judge(two[0])]
@@ -520,9 +497,8 @@ def race_questions(rng: Rng, count: int) -> Iterable[QuestionSpec]:
 
 def _scores(count: int, seed: int) -> Exam:
     """Draw the set `scores`."""
-    money = Judge(small_table())
     return sets.join_sets([
-        from_table(small_match_table(away), count // len(SCORES), seed + k, money=money)
+        from_table(small_match_table(away), count // len(SCORES), seed + k)
         for k, away in enumerate(SCORES)
     ])  # fmt: skip
 
@@ -567,7 +543,7 @@ def _differences(count: int, seed: int) -> Exam:
     chance = (1 + small_table().lookup_many(*sides)[:, 0]) / 2
     us, them = (side[(chance >= 0.12) & (chance <= 0.93)][: max(1, count // 106)] for side in sides)
     for away in SCORES:
-        judge = Judge(small_match_table(away), 0, Judge(small_table()))
+        judge = Judge(small_match_table(away), 0)
         for cube in (Cube("centered"), Cube("owned", 2), Cube("owned", 4)):
             if away[0] > cube.value:
                 if _knows_cube(judge, cube):

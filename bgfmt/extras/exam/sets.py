@@ -33,8 +33,6 @@ Array = NDArray[Any]
 KINDS = ("play", "double", "take", "equity")
 PLAY, DOUBLE, TAKE, EQUITY = range(4)
 OWNERS = ("centered", "owned", "opponent", "none")
-#: mistakes of engines that may explain a wrong cube decision, in the order of `mistaken`
-MISTAKES = ("sides exchanged", "score exchanged", "sides and score exchanged", "score ignored")
 WORTHS = {PLAY: 1, DOUBLE: 4, TAKE: 4, EQUITY: 2}  # number of values of a question; of a play at least
 VERSION = 1
 MAX_MEMBERS = 64  # arrays of an archive
@@ -52,8 +50,7 @@ def fields(points: int) -> np.dtype[Any]:
     kind : index into `KINDS`. us, them : chequers on each point. dice : 0, 0 if not rolled. owner : index into
     `OWNERS`. away : points to go, 0, 0 for money. stratum : index into `Exam.strata`. weight : how often the question
     comes up in practice. error : bound on the error of its values. ends : MWC after losing and after winning the cube
-    at hand, 0, 0 for money. mistaken : for doubles, takes and equities the first three values that each of `MISTAKES`
-    would give, NaN if not known.
+    at hand, 0, 0 for money. mistaken : values of wrong answers in older sets, NaN in new ones; not used.
     """
     return np.dtype([
         ("kind", "u1"), ("us", "i1", points), ("them", "i1", points), ("dice", "u1", 2), ("cube", "i4"),
