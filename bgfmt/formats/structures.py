@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -37,7 +38,6 @@ from bgfmt.formats.base import Region
 from bgfmt.storage import Source
 
 __all__ = [
-    "Digits",
     "Field",
     "byte_table",
     "constant",
@@ -55,31 +55,6 @@ __all__ = [
 
 _MISMATCH = re.compile(r"parsing expected (.*) but parsed (.*)")
 MAX_LISTED_FIELDS = 4  # of the items of an array, in a table of bytes
-_NUMBER = re.compile(rb"[ \t\n\v\f\r]*([+-]?\d+)")
-
-
-class Digits(Construct):  # type: ignore[misc]
-    """A number in ASCII decimal digits, filled with zeros.
-
-    It is read as C's `atoi` reads it: blanks, a sign, and all digits, also those behind the field; 0 without digits.
-    """
-
-    def __init__(self, size: int) -> None:
-        super().__init__()
-        self.size = size
-
-    def _parse(self, stream: Any, context: Any, path: str) -> int:
-        start = stream.tell()
-        found = _NUMBER.match(stream.read())
-        stream.seek(start + self.size)
-        return int(found.group(1)) if found else 0
-
-    def _build(self, obj: int, stream: Any, context: Any, path: str) -> int:
-        stream.write(b"%0*d" % (self.size, obj))
-        return obj
-
-    def _sizeof(self, context: Any, path: str) -> int:
-        return self.size
 
 
 class Field(NamedTuple):
@@ -106,8 +81,12 @@ class Field(NamedTuple):
         return self.offset + number * prod(self.shape[len(index) :]) * self.dtype.itemsize
 
 
+@lru_cache(maxsize=64)
 def fields(struct: Struct, **counts: int) -> dict[str, Field]:
-    """Return the fields of a structure by name, in order; `counts` are the numbers that its arrays refer to."""
+    """Return the fields of a structure by name, in order; `counts` are the numbers that its arrays refer to.
+
+    The result is cached and must not be changed.
+    """
     found = {}
     offset = 0
     for part in struct.subcons:
@@ -226,7 +205,7 @@ def type_name(part: Construct) -> str:
         return f"{_kind_of(letter)}{8 * size}{' (big-endian)' * (order == '>' and size > 1)}"
     if isinstance(core, BytesInteger):
         return f"{'i' if core.signed else 'u'}{8 * size}"
-    unit = "digit" if isinstance(core, Digits) else "byte"
+    unit = getattr(core, "unit", "byte")  # of the characters of a format's own construct
     return f"{size} {unit}{'s' * (size != 1)}"
 
 

@@ -21,11 +21,9 @@ from xml.sax.saxutils import escape, quoteattr
 from construct import Array, BytesInteger, Construct, FormatField, Struct
 
 from bgfmt import formats
-from bgfmt.extras.lab.decimals import BINARY_HEADER
 from bgfmt.formats import Format, Head
 from bgfmt.formats.gnubg import HeaderFacts
-from bgfmt.formats.gnubg.one_sided import ENTRY, SHORT_ENTRY
-from bgfmt.formats.structures import Digits, constant, core_of, count_text, dtype_of, offset_texts
+from bgfmt.formats.structures import constant, core_of, count_text, dtype_of, offset_texts
 
 HERE = Path(__file__).parent
 #: containers of others, which programs know already, and formats without a sign of their own
@@ -44,6 +42,9 @@ def noun(form: int, *words: int) -> bytes:
     )
 
 
+ENTRY: Struct = formats.get("gnubg-os").structures["entry"]
+
+
 def index(entry: Struct, second: int) -> bytes:
     """The first entry of an index, and where the values of the second begin."""
     first = {"start": 0, "count": 1, "first": 0, "gammon_count": 1, "gammon_first": 0}
@@ -53,7 +54,7 @@ def index(entry: Struct, second: int) -> bytes:
 #: how files begin
 EXAMPLES: dict[str, list[bytes]] = {
     **{name: [formats.get(name).magic] for name in ("bgfmt-match", "bgfmt-ts", "bgsage")},
-    "bkg-binary": [BINARY_HEADER.build({"domain": b"u"})],
+    "bkg-binary": [formats.get("bkg-binary").structures["header"].build({"domain": b"u"})],
     "bkg-text": [b"bkg-bearoff 1 points=6 men=8 pips=25"],
     "gnubg-2001": [WON],
     "gnubg-hyper": [HeaderFacts("H", 25, 1).canonical],
@@ -68,7 +69,7 @@ EXAMPLES: dict[str, list[bytes]] = {
 HEADERLESS = [
     ("gnubg-os", WON, True),
     ("gnubg-os", index(ENTRY, 2), False),
-    ("gnubg-os", index(SHORT_ENTRY, 1), False),
+    ("gnubg-os", index(Struct(*ENTRY.subcons[:3]), 1), False),
     ("gnubg-nd", bytes(16) + b"\0\0\x80\x3f" + bytes(12), True),
     ("gnubg-ts", b"\xff" * 16, True),
 ]
@@ -274,7 +275,7 @@ class Description:
         """A field as an attribute; `of` is the name of the type in which it stands."""
         core = core_of(part)
         name = (part.name or "").replace(" ", "_")
-        found = {"id": name + "_digits" * isinstance(core, Digits)} if name else {}
+        found = {"id": name + "_digits" * is_digits(core)} if name else {}
         if isinstance(core, Array):
             inner = core_of(core.subcon)
             plain = {"type": row(of or part.name)} if isinstance(inner, Array) else self.kind(inner)
@@ -301,9 +302,14 @@ class Description:
             return {"type": f"{kind.kind.replace('i', 's')}{kind.itemsize}{'be' * (core.fmtstr[0] == '>')}"}
         if isinstance(core, BytesInteger):
             return {"type": f"b{8 * core.sizeof()}"}
-        if isinstance(core, Digits):
+        if is_digits(core):
             return {"type": "str", "size": core.sizeof(), "encoding": "ASCII"}
         return {"size": core.sizeof()}
+
+
+def is_digits(core: Construct) -> bool:
+    """Whether a field is a number in decimal digits."""
+    return getattr(core, "unit", "") == "digit"
 
 
 def row(name: str) -> str:

@@ -12,16 +12,8 @@ from construct import Aligned, Array, Bytes, Const, Float32l, Int8ul, Int16ub, I
 import bgfmt
 from bgfmt.errors import HeaderError, TruncatedError
 from bgfmt.formats import Region, match
-from bgfmt.formats.structures import (
-    Digits,
-    byte_table,
-    dtype_of,
-    fields,
-    offset_of,
-    read_struct,
-    regions_of,
-    size_of,
-)
+from bgfmt.formats.gnubg.family import Digits
+from bgfmt.formats.structures import byte_table, dtype_of, fields, offset_of, read_struct, regions_of, size_of
 from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import same_numbers
 from tests.conftest import FIXTURES

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError, CorruptError
 from bgfmt.formats.base import ROLLS, Layout, Option, Options, Outlet, Reading, Region, RollsFormat, Salvage
 from bgfmt.formats.gnubg import family
-from bgfmt.formats.gnubg.family import GnubgFormat, GnubgHeader
-from bgfmt.formats.gnubg.header import FILES, MOMENTS, ONE_SIDED, SIZE, HeaderFacts, number_dtype
+from bgfmt.formats.gnubg.family import GnubgFormat, GnubgHeader, HeaderFacts, number_dtype
 from bgfmt.formats.records import AsRead, Fact, Record, as_read, number, truth
 from bgfmt.formats.structures import dtype_of
 from bgfmt.game import board
@@ -39,7 +38,7 @@ ENTRY = Struct(
     "gammon_first" / Int8ul * "roll of the first stored gammon value",
 )
 COMPRESSED = Struct(
-    "header" / ONE_SIDED,
+    "header" / family.ONE_SIDED,
     "index" / Array(this.positions, ENTRY),
     "values" / Array(this.values, Int16ul) * "the distributions without their leading and trailing zeros",
 )
@@ -77,8 +76,8 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
     array = "bearoff"
     dtype = VALUE
     structures: ClassVar[Mapping[str, Struct]] = {
-        "header": ONE_SIDED,
-        "file": FILES["OS"],
+        "header": family.ONE_SIDED,
+        "file": family.FILES["OS"],
         "compressed": COMPRESSED,
         "entry": ENTRY,
     }
@@ -218,7 +217,7 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         return f"{facts.points} points {'with' if facts.gammon else 'without'} gammons{packed}"
 
     def tables_of_size(self, source: Source) -> list[str]:
-        body = source.buffer[SIZE:]
+        body = source.buffer[family.SIZE :]
         fits = super().tables_of_size(source)
         for facts in self.canonical_headers():
             n = board.count(facts.points, 15)
@@ -486,9 +485,9 @@ class GnubgNormal(GnubgFormat[NormalOneSided]):
     array = "moments"
     dtype = number_dtype("ND")
     structures: ClassVar[Mapping[str, Struct]] = {
-        "header": ONE_SIDED,
-        "file": FILES["ND"],
-        "moments": MOMENTS,
+        "header": family.ONE_SIDED,
+        "file": family.FILES["ND"],
+        "moments": family.MOMENTS,
     }
     name = "gnubg-nd"
     title = "GNU Backgammon one-sided, normal distributions"

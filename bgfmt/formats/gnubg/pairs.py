@@ -12,22 +12,12 @@ from construct import Struct
 from bgfmt.errors import format_bytes
 from bgfmt.formats.base import Extent, Fault, Option, Options, Outlet, Reading
 from bgfmt.formats.gnubg import family
-from bgfmt.formats.gnubg.family import GnubgFormat
-from bgfmt.formats.gnubg.header import (
-    EQUITIES,
-    FILES,
-    HYPER_POINTS,
-    HYPERGAMMON,
-    OUTCOMES,
-    TWO_SIDED,
-    HeaderFacts,
-    number_dtype,
-)
+from bgfmt.formats.gnubg.family import HYPER_POINTS, GnubgFormat, HeaderFacts, number_dtype
 from bgfmt.storage import Source
 from bgfmt.tables import Hypergammon, TwoSided
 
 MAX_PLAIN_POINTS = 12  # beyond, the sides' points overlap and makebearoff itself is no longer exact
-RECORD = OUTCOMES.sizeof()
+RECORD = family.OUTCOMES.sizeof()
 
 
 class GnubgTwoSided(GnubgFormat[TwoSided]):
@@ -35,9 +25,9 @@ class GnubgTwoSided(GnubgFormat[TwoSided]):
     array = "equities"
     dtype = number_dtype("TS")
     structures: ClassVar[Mapping[str, Struct]] = {
-        "header": TWO_SIDED,
-        "equities": EQUITIES,
-        "file": FILES["TS"],
+        "header": family.TWO_SIDED,
+        "equities": family.EQUITIES,
+        "file": family.FILES["TS"],
     }
     name = "gnubg-ts"
     title = "GNU Backgammon two-sided"
@@ -114,9 +104,9 @@ class GnubgHypergammon(GnubgFormat[Hypergammon]):
     array = "records"
     dtype = number_dtype("H")
     structures: ClassVar[Mapping[str, Struct]] = {
-        "header": HYPERGAMMON,
-        "record": OUTCOMES,
-        "file": FILES["H"],
+        "header": family.HYPERGAMMON,
+        "record": family.OUTCOMES,
+        "file": family.FILES["H"],
     }
     name = "gnubg-hyper"
     title = "GNU Backgammon hypergammon"
