@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, TypeVar
@@ -42,7 +42,6 @@ __all__ = [
 COMMANDS = "bgfmt.solve_commands"
 F = TypeVar("F", bound=Callable[..., Any])
 SIZE = r"(\d{1,2})[xX](\d{1,2})"
-TILES = ("store", "workers", "device")  # options of a solve through a store, tile by tile
 
 
 #: options of all solves
@@ -204,7 +203,7 @@ def two_sided_gammons(size: str, jacoby: bool, **common: Any) -> None:
 
 def _pairs(name: str, size: str, *, scratch: str | None, **common: Any) -> None:
     """Solve a two-sided table, and refuse `--scratch` together with a store."""
-    if scratch is not None and any(common[name] is not None for name in (*TILES, "memory")):
+    if scratch is not None and (_route(common).by_tiles or common["memory"] is not None):
         text = "--scratch and a store (--store, --cluster, --device, --memory) exclude each other"
         raise click.UsageError(text)
     run_solver(name, *parse_size(size), scratch=scratch, **common)
@@ -375,12 +374,17 @@ def echo_sweep(sweep: int, change: float) -> None:
     say(f"sweep {sweep}: largest change {change:.2g}", err=True)
 
 
+def _route(chosen: Mapping[str, Any]) -> Route:
+    """Return the route of a solve with the chosen options."""
+    return Route(**{name: chosen[name] for name in ROUTE_OPTIONS & chosen.keys()})
+
+
 def _echo_plan(solver: registry.Solver, chosen: dict[str, Any], as_json: bool) -> None:
     """Print the resources that a solve with the chosen options takes, through a store if it uses one."""
-    tiles = any(name in chosen for name in TILES)
+    route = _route(chosen)
     memory = chosen.get("memory")
-    if not solver.supports_store or not (tiles or memory):
-        if tiles:
+    if not solver.supports_store or not (route.by_tiles or memory):
+        if route.by_tiles:
             raise CapabilityError(f"{solver.what} is solved in memory: it has no store")
         plan = solver.fitting_plan(chosen.get("threads"), memory)
         numbers = asdict(plan) | {"fits": plan.fits_in_memory}
@@ -390,7 +394,6 @@ def _echo_plan(solver: registry.Solver, chosen: dict[str, Any], as_json: bool) -
             "scratch": f"{format_size(plan.scratch)} of temporary disk space",
         }
     else:
-        route = Route(**{name: chosen[name] for name in ROUTE_OPTIONS & chosen.keys()})
         numbers, lines = stores().describe_plan(solver, route)
     if as_json:
         options.echo_json(numbers)

@@ -17,27 +17,30 @@ import hatch_build
 LONGEST = ("bgfmt.extras.races.kernels_game", "bgfmt.extras.races.kernels_chains", "bgfmt.analysis.kernels")
 
 
-def modules() -> list[str]:
-    """Return the names of the modules that declare kernels, the longest first."""
-    found = {line.partition(":")[0] for line in hatch_build.declared()}
-    return [*(name for name in LONGEST if name in found), *sorted(found - {*LONGEST})]
-
-
-def compile_module(name: str) -> None:
-    """Compile every signature that a module declares."""
-    import_module(name)
+def signatures_by_module() -> dict[str, list[tuple[str, str]]]:
+    """Return the (kernel, signature) pairs that each module declares, the modules that take longest first."""
+    found: dict[str, list[tuple[str, str]]] = {}
     for line in hatch_build.declared():
         kernel, _, signature = line.partition(" ")
         module, _, function = kernel.partition(":")
-        if module == name:
-            dispatcher = getattr(import_module(module), function).kept_dispatcher(signature)
-            dispatcher.compile(tuple(map(hatch_build.numba_type, hatch_build.split(signature))))
+        found.setdefault(module, []).append((function, signature))
+    names = [*(name for name in LONGEST if name in found), *sorted(found.keys() - {*LONGEST})]
+    return {name: found[name] for name in names}
+
+
+def compile_module(name: str, signatures: list[tuple[str, str]]) -> None:
+    """Compile kernels of a module; `signatures` are (kernel, signature) pairs."""
+    module = import_module(name)
+    for function, signature in signatures:
+        dispatcher = getattr(module, function).kept_dispatcher(signature)
+        dispatcher.compile(tuple(map(hatch_build.numba_type, hatch_build.split(signature))))
 
 
 def main() -> None:
     """Compile all kernels with a process for each processor, which takes one module after another."""
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
-        list(pool.map(compile_module, modules()))
+        declared = signatures_by_module()
+        list(pool.map(compile_module, declared.keys(), declared.values()))
 
 
 if __name__ == "__main__":

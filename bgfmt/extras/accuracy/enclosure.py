@@ -5,12 +5,13 @@ integers, 2 / 65535, is `FINE` of them. The bounds of an entry follow from those
 the game alone: negation exchanges them; a maximum over plays and the choice between doubling and rolling on are
 monotone in both; the mean over the 36 throws is rounded outwards. No float occurs, so no other error does.
 
-Beside the table, an entry's bounds are kept as one signed byte each: how many steps of `STEP` fine units the exact
-equity may lie below or above the stored one, rounded outwards. OPEN_BELOW and OPEN_ABOVE stand for a bound of -1 or
-1, where the distance does not fit.
+The bounds of an entry are stored as one signed byte each: by how many steps of `STEP` fine units the exact equity
+may be below or above the stored one, rounded outwards. If the distance does not fit, OPEN_BELOW and OPEN_ABOVE stand
+for a bound of -1 or 1.
 
-Positions are numbered by *place*, their rank in order of pips, and places of one pip count are a layer. The pairs of
-layer L are those whose lower layer is L. `across` pairs have the side on roll in L, `down` pairs the other side.
+Positions are numbered by *place*, their rank in order of pips; the places of one pip count are a layer. A pair
+belongs to the lower layer of its two sides. The pairs of layer L are computed in two passes: first those with the
+side on roll in L, then those with the side on roll in a higher layer and the other side in L.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ DECISIONS = 3  # initial doubles, redoubles, takes
 
 
 class SizeRules(NamedTuple):
-    """What the rules say of a size.
+    """Numbering and plays of a table size of n positions a side.
 
-    numbers, places (n,) : position number of each place, and int32 place of each number. starts, results : plays by
-    position number, as `plays` gives them.
+    numbers : (n,) position number of each place. places : (n,) int32, place of each position number. starts,
+    results : the plays of each position number, see `bgfmt.verifier.recurrence.plays.plays`.
     """
 
     numbers: Any
@@ -49,11 +50,12 @@ class SizeRules(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Bounds of finished pairs as bytes: four below the stored equities, then four above.
+    """Bounds of finished pairs, as eight bytes a pair: four below the stored equities, then four above.
 
-    ring (m, 8) : ring[base[t] + j % width] is of place t on roll against place j of a lower layer, kept for as many
-    layers as a roll can cross. own (m, 8) : of the layer at hand on roll against
-    itself and higher places, all of those for one place after the other.
+    ring : (m, 8); row base[t] + j % width has the pair of place t on roll against place j of a lower layer. It is
+    overwritten after as many layers as a roll can cross.
+    own : (m, 8); the pairs of the current layer on roll against itself and higher places. Row
+    (t - start) * row_length + j - start has place t against place j, where `start` is the layer's first place.
     """
 
     ring: Any
@@ -63,11 +65,11 @@ class Bounds(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What is counted.
+    """Maxima and counts over the pairs that have been bounded.
 
-    greatest (4,) : greatest bound of each column, fine units. histogram (4, BINS). decisions (3, 3) : initial
-    doubles, redoubles and takes: how many are right, how many the bounds leave open, and how many the stored
-    equities decide wrongly.
+    greatest : (4,) greatest error bound of each column, in fine units. histogram : (4, BINS) number of bounds by
+    size. decisions : (3, 3), a row each for initial doubles, redoubles and takes: how many are right, how many the
+    bounds leave open, and how many the stored equities decide wrongly.
     """
 
     greatest: Any
@@ -89,7 +91,7 @@ def to_fine_units(stored: Any) -> Any:
 
 @njit()
 def steps_below(value: int, low: int) -> int:
-    """Return the byte that says how far the exact equity may lie below the stored `value`, given its bound `low`."""
+    """Return how many steps the lower bound `low` is below the stored `value`, as a byte (0 or negative)."""
     steps = (low - value) >> STEP_BITS
     if steps < OPEN_BELOW + 1:
         return OPEN_BELOW
@@ -98,7 +100,7 @@ def steps_below(value: int, low: int) -> int:
 
 @njit()
 def steps_above(value: int, high: int) -> int:
-    """Return the byte that says how far the exact equity may lie above the stored `value`, given its bound `high`."""
+    """Return how many steps the upper bound `high` is above the stored `value`, as a byte."""
     steps = -((value - high) >> STEP_BITS)
     if steps > OPEN_ABOVE - 1:
         return OPEN_ABOVE
@@ -107,13 +109,13 @@ def steps_above(value: int, high: int) -> int:
 
 @njit()
 def lower_bound(value: Any, steps: Any) -> Any:
-    """Return the lower bound that a byte stands for, beside the stored `value`, fine units."""
+    """Return the lower bound of the exact equity, in fine units, from the stored `value` and the byte `steps`."""
     return max(value + STEP * np.int32(steps) - 2 * ONE * np.int32(steps == OPEN_BELOW), -ONE)
 
 
 @njit()
 def upper_bound(value: Any, steps: Any) -> Any:
-    """Return the upper bound that a byte stands for, beside the stored `value`, fine units."""
+    """Return the upper bound of the exact equity, in fine units, from the stored `value` and the byte `steps`."""
     return min(value + STEP * np.int32(steps) + 2 * ONE * np.int32(steps == OPEN_ABOVE), ONE)
 
 
@@ -121,9 +123,9 @@ def upper_bound(value: Any, steps: Any) -> Any:
 def store_negated_bounds(
     stored: Any, them: int, us: int, steps: Any, row: int, tile: Any, place: int, lane: int
 ) -> None:
-    """Set tile[place, lane : lane + 8] to bounds of the value of a pair to the side that moved: 4 upper, 4 lower.
+    """Set tile[place, lane : lane + 8] to the bounds of a pair's value to the side that has moved: 4 upper, 4 lower.
 
-    stored[them, us] are the equities of the side on roll, steps[row] their bounds as bytes.
+    stored[them, us] are the equities of the side now on roll; steps[row] are their bounds as bytes.
     """
     e0 = to_fine_units(stored[them, us, 0])
     e1 = to_fine_units(stored[them, us, 1])
@@ -145,7 +147,7 @@ def store_negated_bounds(
 
 @njit()
 def count_decisions(low: Any, high: Any, value: Any, found: Found) -> None:
-    """Count the decisions of a pair; low, high, value (4,) : its bounds and stored equities, fine units."""
+    """Count the decisions of a pair in `found`; low, high, value : (4,) bounds and stored equities in fine units."""
     least = min(2 * low[3], ONE)
     most = min(2 * high[3], ONE)
     stored = min(2 * value[3], ONE)
@@ -168,8 +170,8 @@ def count_decisions(low: Any, high: Any, value: Any, found: Found) -> None:
 
 
 @njit(f"u2.3C, {GAME}, {BOUNDS}")
-def begin(stored: Any, game: SizeRules, bounds: Bounds) -> None:
-    """Fill the bounds of sides on roll that have lost, against place 0."""
+def bound_lost_sides(stored: Any, game: SizeRules, bounds: Bounds) -> None:
+    """Set the bounds of every side on roll against place 0, the side without chequers: it has lost."""
     for t in range(1, len(game.numbers)):
         for c in range(4):
             value = to_fine_units(stored[game.numbers[t], 0, c])
@@ -179,18 +181,24 @@ def begin(stored: Any, game: SizeRules, bounds: Bounds) -> None:
 
 @njit(f"u2.3C, {GAME}, {BOUNDS}, (i8, i8), (i8, i8), (i8, i8), i8, {FOUND}, i4.3C")
 def enclose(
-    stored: Any, game: SizeRules, bounds: Bounds, us: Any, ts: Any, reach: Any, layer: int, found: Found, kept: Any
+    stored: Any, game: SizeRules, bounds: Bounds, us: Any, ts: Any, reach: Any, start: int, found: Found, out: Any
 ) -> None:  # fmt: skip
-    """Bound the pairs of places us[0]..us[1]-1 on roll against places ts[0]..ts[1]-1.
+    """Bound the pairs of the places `us` on roll against the places `ts`; ranges are (first, past the last).
 
-    stored (n, n, 4) uint16, by position numbers. reach : the first place that plays of `us` lead to, and past the
-    last. layer : the first place of the layer at hand; `us` or `ts` lie in it. kept (n, n, 4) int32 takes the bound
-    of each stored equity's error, fine units, by position numbers; (0, 0, 0) for nothing.
+    Parameters
+    ----------
+    stored : (n, n, 4) uint16 equities by position numbers
+    game, bounds, found : see their classes; `bounds` and `found` are updated
+    us, ts : ranges of places; one of them lies in the current layer
+    reach : range of places that contains all results of plays of `us`
+    start : first place of the current layer
+    out : (n, n, 4) int32 that receives the error bound of each equity, in fine units, by position numbers; an array
+        of shape (0, 0, 0) if not wanted
     """
     numbers, places, starts, results = game
     ring, base, width, own = bounds
-    across = len(numbers) - layer
-    down = us[0] > layer
+    row_length = len(numbers) - start
+    higher = us[0] > start  # whether `us` is above the current layer, the second pass
     tile = np.zeros((reach[1] - reach[0], LANES), np.int32)
     total = np.empty(LANES, np.int32)
     low = np.empty(4, np.int64)
@@ -201,12 +209,12 @@ def enclose(
         for t in range(first, past):
             them = numbers[t]
             lane = 8 * (t - first)
-            for j in range(reach[0], min(layer, reach[1])):
+            for j in range(reach[0], min(start, reach[1])):
                 store_negated_bounds(
                     stored, them, numbers[j], ring, base[t] + j % width, tile, j - reach[0], lane
                 )
-            for j in range(layer, reach[1]):
-                row = (t - layer) * across + j - layer
+            for j in range(start, reach[1]):
+                row = (t - start) * row_length + j - start
                 store_negated_bounds(stored, them, numbers[j], own, row, tile, j - reach[0], lane)
         for u in range(us[0], us[1]):
             x = numbers[u]
@@ -218,8 +226,8 @@ def enclose(
                 )  # fmt: skip
             for t in range(first, past):
                 them = numbers[t]
-                steps = ring if down else own
-                row = base[u] + t % width if down else (u - layer) * across + t - layer
+                steps = ring if higher else own
+                row = base[u] + t % width if higher else (u - start) * row_length + t - start
                 for c in range(4):
                     lane = 8 * (t - first) + c
                     most = (total[lane] + 35) // 36
@@ -230,8 +238,8 @@ def enclose(
                     found.histogram[c, min(BINS - 1, (off + FINE - 1) >> FINE_BITS)] += 1
                     steps[row, c] = steps_below(stored_here, least)
                     steps[row, 4 + c] = steps_above(stored_here, most)
-                    if kept.size:
-                        kept[x, them, c] = off
+                    if out.size:
+                        out[x, them, c] = off
                     high[c] = most
                     low[c] = least
                     value[c] = stored_here

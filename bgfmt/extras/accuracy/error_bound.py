@@ -1,4 +1,4 @@
-"""A proved bound of how far each stored equity of a two-sided table is from the exact one.
+"""A proved bound of the error of each stored equity of a two-sided table.
 
 Every exact equity is enclosed between two integers, from the bounds of smaller entries, in the order of the
 recurrence; see `bgfmt.extras.accuracy.enclosure`. The bound of a stored equity's error is its distance from the
@@ -36,15 +36,15 @@ class ErrorBound:
     Attributes
     ----------
     greatest
-        (4,) float64: the greatest of each column, in equity.
+        (4,) float64: the greatest error bound of each column, in points of equity.
     histogram
-        (4, BINS) int64: how many bounds lie above k - 1 and up to k steps of the stored integers; the last counts all
-        greater ones.
+        (4, BINS) int64: entry k is the number of error bounds above k - 1 and up to k steps of the stored integers;
+        the last entry includes all greater ones.
     decisions
-        (3, 3) int64: of initial doubles, redoubles and takes how many are right, how many the bounds leave open, and
-        how many the stored equities decide wrongly.
+        (3, 3) int64, a row each for initial doubles, redoubles and takes: how many are right, how many the bounds
+        leave open, and how many the stored equities decide wrongly.
     pairs
-        Entries with chequers on both sides.
+        Number of entries with chequers on both sides.
     """
 
     greatest: Array
@@ -68,7 +68,7 @@ class ErrorBound:
 
 
 def reason_against(table: Table) -> str:
-    """Return why the errors of a table cannot be bounded, "" where they can."""
+    """Return the reason why the errors of a table cannot be bounded, or "" if they can."""
     if not isinstance(table, TwoSided):
         return f"{table.kind} tables have no error bound"
     if table.exact:
@@ -83,19 +83,19 @@ def reason_against(table: Table) -> str:
 
 
 def estimate_seconds(table: Table) -> float:
-    """Return about how long bounding a table's errors takes on one core, 0 where they cannot be bounded."""
+    """Return roughly the seconds that `measure` takes on one core, 0 if the errors cannot be bounded."""
     return 0.0 if reason_against(table) else table.entries * SECONDS_PER_PAIR
 
 
 def measure(table: Table, threads: int, progress: Progress | None = None) -> dict[str, Any]:
-    """Return the bounds of a table as plain values, or a note that says why it has none."""
+    """Return the error bounds of a table as plain values for JSON, or {"note": reason} if it has none."""
     if reason_against(table):
         return {"note": reason_against(table)}
     return bound_errors(cast(TwoSided, table), threads=threads, progress=progress).as_dict()
 
 
 def describe(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines that say how far the stored equities can be from the exact ones.
+    """Yield the lines of text that report error bounds.
 
     found : result of `measure`.
     """
@@ -112,7 +112,7 @@ def describe(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _median(counts: Sequence[int], found: Mapping[str, Any]) -> float:
-    """Return the edge of the histogram below which half of the bounds lie."""
+    """Return the error bound, in equity, that half of the pairs do not exceed, to a step of the histogram."""
     reached = 0
     for k, count in enumerate(counts):
         reached += count
@@ -122,18 +122,21 @@ def _median(counts: Sequence[int], found: Mapping[str, Any]) -> float:
 
 
 def bound_errors(
-    table: TwoSided, *, threads: int = 1, progress: Progress | None = None, kept: Array | None = None
+    table: TwoSided, *, threads: int = 1, progress: Progress | None = None, out: Array | None = None
 ) -> ErrorBound:
     """Bound the error of every stored equity of a two-sided table with the cube.
 
     Parameters
     ----------
     table
-        Integers, on at most 12 points. What is not mapped from a file is loaded into memory.
+        A table of integers with the cube, on at most 12 points. If it is not mapped from a file, it is loaded into
+        memory.
+    threads
+        Number of threads.
     progress
-        Called with (done, total) pairs of positions.
-    kept
-        (n, n, 4) int32 array that takes the bound of each equity, in units of 1 / `enclosure.ONE`.
+        Called with the numbers of pairs done and in all.
+    out
+        (n, n, 4) int32 array that receives the error bound of each equity, in units of 1 / `enclosure.ONE`.
 
     Raises
     ------
@@ -143,10 +146,10 @@ def bound_errors(
     reason = reason_against(table)
     if reason:
         raise CapabilityError(reason)
-    sweep = BoundSweep(table, np.empty((0, 0, 0), np.int32) if kept is None else kept)
+    sweep = BoundSweep(table, np.empty((0, 0, 0), np.int32) if out is None else out)
     with ThreadPoolExecutor(threads) as pool:
         for layer in range(1, sweep.layers):
-            for tasks in sweep.layer(layer):
+            for tasks in sweep.layer_tasks(layer):
                 for found in pool.map(sweep.enclose, tasks):
                     sweep.add(found)
             if progress is not None:
@@ -154,15 +157,19 @@ def bound_errors(
     return sweep.result()
 
 
+#: places on roll, places of the other side, and places that plays lead to, each as (first, past the last)
 Task = tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
 
 
 class BoundSweep:
-    """The pass over all pairs of a table, layer by layer."""
+    """The computation of the bounds of all pairs of a table, layer by layer; see `enclosure` for the layers.
 
-    def __init__(self, table: TwoSided, kept: Array) -> None:
+    out : see `bound_errors`; an array of size 0 if not wanted.
+    """
+
+    def __init__(self, table: TwoSided, out: Array) -> None:
         self.stored = _in_memory(table)
-        self.kept = kept
+        self.out = out
         starts, results = plays(table.points, table.chequers)
         _, numbers, cuts = pip_order(table.points, table.chequers)
         self.n = len(numbers)
@@ -176,16 +183,16 @@ class BoundSweep:
         ends = np.cumsum(np.minimum(lower, width), dtype=np.int64)
         ring = np.empty((int(ends[-1]), 8), np.int8)
         self.bounds = Bounds(ring, np.append(0, ends[:-1]), width, np.zeros((self.n, 8), np.int8))
-        self.first = 0
+        self.start = 0
         self.found = _nothing_found()
-        enclosure.begin(self.stored, self.game, self.bounds)
+        enclosure.bound_lost_sides(self.stored, self.game, self.bounds)
 
-    def layer(self, layer: int) -> Iterator[list[Task]]:
-        """Yield the tasks of a layer in two lists, those of the second after the first is done."""
+    def layer_tasks(self, layer: int) -> Iterator[list[Task]]:
+        """Yield the tasks of the two passes of a layer; request the second list after the first is done."""
         cuts = self.cuts
         first = cuts[layer]
         past = cuts[layer + 1]
-        self.first = first
+        self.start = first
         own = np.empty(((past - first) * (self.n - first), 8), np.int8)
         self.bounds = self.bounds._replace(own=own)
         width = max(WIDTH, PAIRS_PER_TASK // (past - first) // WIDTH * WIDTH)
@@ -199,19 +206,19 @@ class BoundSweep:
         ]
 
     def enclose(self, task: Task) -> Found:
-        """Bound the pairs of a task and return what was counted."""
+        """Bound the pairs of a task, and return their maxima and counts."""
         found = _nothing_found()
-        enclosure.enclose(self.stored, self.game, self.bounds, *task, self.first, found, self.kept)
+        enclosure.enclose(self.stored, self.game, self.bounds, *task, self.start, found, self.out)
         return found
 
     def add(self, found: Found) -> None:
-        """Add the counts of a task."""
+        """Add the maxima and counts of a task to those of the table."""
         np.maximum(self.found.greatest, found.greatest, out=self.found.greatest)
         self.found.histogram[...] += found.histogram
         self.found.decisions[...] += found.decisions
 
     def progress(self, layer: int) -> tuple[int, int]:
-        """Return the pairs that are bounded once a layer is done, and all of them."""
+        """Return how many pairs are done after this layer, and how many there are."""
         return self.n**2 - (self.n - self.cuts[layer + 1]) ** 2, self.n**2
 
     def result(self) -> ErrorBound:
@@ -221,7 +228,10 @@ class BoundSweep:
 
 
 def ring_width(cuts: list[int]) -> int:
-    """Return how many places a layer and its plays' results span at most, given each layer's first place."""
+    """Return the largest number of places that a layer and the results of its plays span.
+
+    cuts : the first place of each layer, and the number of places.
+    """
     layers = len(cuts) - 1
     return max(cuts[layer + 1] - cuts[max(0, layer - REACH)] for layer in range(layers))
 

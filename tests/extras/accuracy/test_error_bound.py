@@ -25,7 +25,7 @@ CLOSE = 1e-12  # float64 leaves the exact equities wrong by far less
 def bounds_of(table: TwoSided, threads: int = 1) -> tuple[error_bound.ErrorBound, Any]:
     """Return the bounds, and (n, n, 4) the bound of each stored equity."""
     kept = np.zeros((table.positions, table.positions, 4), np.int32)
-    found = error_bound.bound_errors(table, threads=threads, kept=kept)
+    found = error_bound.bound_errors(table, threads=threads, out=kept)
     return found, kept / ONE
 
 
@@ -48,7 +48,7 @@ def test_bounds_hold_against_rational_arithmetic(size: tuple[int, int]) -> None:
     values, scale = truth.rational_equities(*size)
     table = solver.two_sided(*size)
     kept = np.zeros((table.positions, table.positions, 4), np.int32)
-    error_bound.bound_errors(table, kept=kept)
+    error_bound.bound_errors(table, out=kept)
     stored = (2 * np.asarray(table.equities).astype(object) - 65535) * scale
     error = abs(stored - 65535 * values)  # of an equity, times 65535 * scale
     allowed = kept.astype(object) * 2 * scale  # FINE * 65535 / 2 is ONE
