@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import bgfmt
+from bgfmt.extras.large.blocks import FileChecksums, compute_checksums
 from bgfmt.storage import open_source
-from bgfmt.storage.blocks import FileChecksums, compute_checksums
 from bgfmt.verifier.checks import load_published
 
 ROOT = Path(__file__).parents[1]

@@ -18,7 +18,7 @@ from bgfmt.cli import options
 from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import say
 from bgfmt.errors import BgfmtError
-from bgfmt.storage.blocks import compute_digests
+from bgfmt.storage.digests import compute_digests
 
 
 @section("Files")

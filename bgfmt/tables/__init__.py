@@ -29,7 +29,7 @@ from bgfmt.tables.base import (
     of_kind,
     same_numbers,
 )
-from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, ExactHypergammon, Hypergammon, HyperOutcome
+from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, Hypergammon, HyperOutcome
 from bgfmt.tables.match_score import MatchEntry, MatchScore
 from bgfmt.tables.rolls import (
     Estimate,

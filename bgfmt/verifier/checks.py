@@ -16,11 +16,31 @@ from bgfmt import errors, formats
 from bgfmt.files.database import Database, read_source
 from bgfmt.formats.base import RunParts
 from bgfmt.storage import Source
-from bgfmt.storage.blocks import compute_digests
+from bgfmt.storage.digests import compute_digests
 from bgfmt.tables import Table
 from bgfmt.tables.rows import random_access
 from bgfmt.verifier.findings import Cause, Finding, LikelyCause, Outcome, Rule
 from bgfmt.verifier.proofs import Locate, no_offset, proof_of
+
+__all__ = [
+    "LARGE_TABLE_BYTES",
+    "MAX_BARE_HEADER_BYTES",
+    "MAX_SCANNED_BYTES",
+    "MIN_CONSTANT_ROWS",
+    "SAMPLE_STRETCHES",
+    "STRETCH_BYTES",
+    "check_digest",
+    "check_sense",
+    "check_structure",
+    "diagnose_unreadable",
+    "error_finding",
+    "error_line",
+    "guess_damage_cause",
+    "guess_size_cause",
+    "load_published",
+    "make_locator",
+    "try_readings",
+]
 
 MIN_CONSTANT_ROWS = 4  # a table of fewer rows may rightly hold one number throughout
 MAX_BARE_HEADER_BYTES = 64  # a file up to this size is reported as a bare header

@@ -21,6 +21,7 @@ from bgfmt.errors import PositionError, ScratchError, SolverError
 from bgfmt.extras.checkpoints import RowFile
 from bgfmt.extras.hypergammon.score import Scores
 from bgfmt.extras.hypergammon.solver import HypergammonSolver
+from bgfmt.extras.hypergammon.tables import ExactHypergammon
 from bgfmt.files.database import load
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import legal_plays
@@ -28,7 +29,7 @@ from bgfmt.met import Met, gnubg_xml
 from bgfmt.met.model import MAX_AWAY
 from bgfmt.met.score import Score
 from bgfmt.storage import PathLike, check_output, create
-from bgfmt.tables import ExactHypergammon, Hypergammon
+from bgfmt.tables import Hypergammon
 
 DEFAULT_EFFICIENCY = 2 / 3  # of the cube
 BISECTION_STEPS = 48  # of the interval in which a cash point lies

@@ -18,7 +18,8 @@ from bgfmt.extras.hypergammon import recurrence
 from bgfmt.extras.hypergammon.kernels_recurrence import OVER
 from bgfmt.extras.hypergammon.solver import MAX_SWEEPS, hypergammon
 from bgfmt.extras.hypergammon.states import State, nearest_state
-from bgfmt.tables import ExactHypergammon, Hypergammon, Table, same_numbers
+from bgfmt.extras.hypergammon.tables import ExactHypergammon
+from bgfmt.tables import Hypergammon, Table, same_numbers
 from bgfmt.tables.hypergammon import HyperSides
 from bgfmt.verifier.findings import MAX_FINDINGS, Cause, Finding, LikelyCause, Outcome
 from bgfmt.verifier.proofs import EXACT, KnownRecipe, Proof, Request

@@ -17,9 +17,10 @@ import bgfmt
 from bgfmt.extras.hypergammon import kernels_recurrence as kernels
 from bgfmt.extras.hypergammon import recurrence
 from bgfmt.extras.hypergammon.solver import HypergammonSolver, hypergammon
+from bgfmt.extras.hypergammon.tables import ExactHypergammon
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import legal_plays
-from bgfmt.tables import ExactHypergammon, Hypergammon
+from bgfmt.tables import Hypergammon
 from bgfmt.verifier.findings import Cause, Outcome
 from bgfmt.verifier.proofs import Request, prove
 

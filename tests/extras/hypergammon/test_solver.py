@@ -21,8 +21,9 @@ from bgfmt import Position
 from bgfmt.cli import run
 from bgfmt.errors import FormatNeededError, ScratchError, SolverError
 from bgfmt.extras.hypergammon.solver import HypergammonSolver, Iteration, hypergammon, state
+from bgfmt.extras.hypergammon.tables import ExactHypergammon
 from bgfmt.game.moves import legal_plays
-from bgfmt.tables import ExactHypergammon, Hypergammon
+from bgfmt.tables import Hypergammon
 from tests.support import crash
 
 #: SHA-256 of whole files of makehyper 1.07 (Debian): -c 2 with these -t, the last one with -r of the one before

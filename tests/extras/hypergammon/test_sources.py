@@ -15,9 +15,9 @@ from bgfmt.cli import run
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras.hosts.ubgi import Engine
 from bgfmt.extras.hypergammon.solver import hypergammon
+from bgfmt.extras.hypergammon.tables import ExactHypergammon
 from bgfmt.game.identifiers import fibs, from_fibs
 from bgfmt.game.moves import ROLLS
-from bgfmt.tables import ExactHypergammon
 from tests.support.analysis_tables import exact_two_sided, stored_two_sided
 
 RACE = "0 0 0 0 0 0 0 0 0 1 / 0 0 0 0 0 0 0 0 1"

@@ -20,13 +20,14 @@ from bgfmt.extras.hypergammon.solver import plays, sweep
 from bgfmt.extras.hypergammon.solver import state as states
 from bgfmt.extras.hypergammon.solver.iteration import CYCLE_SWEEPS, PLACES, Iteration, is_extrapolated
 from bgfmt.extras.hypergammon.solver.sweep import CONTACT, FIXED, OVER, RACE
+from bgfmt.extras.hypergammon.tables import ExactHypergammon
 from bgfmt.game import board
 from bgfmt.game.results import Array
 from bgfmt.solver.machine import START_SECONDS, Plan, check_memory, thread_count
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import Solver
 from bgfmt.storage import check_output
-from bgfmt.tables import ExactHypergammon, Hypergammon, Table
+from bgfmt.tables import Hypergammon, Table
 from bgfmt.tables.hypergammon import RECORD, hyper_values
 
 Sweeping = Callable[[int, float], None]

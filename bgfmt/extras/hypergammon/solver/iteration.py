@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from bgfmt.extras.hypergammon.tables import ExactHypergammon
 from bgfmt.game.results import Array
-from bgfmt.tables import ExactHypergammon, Hypergammon
+from bgfmt.tables import Hypergammon
 from bgfmt.tables.hypergammon import RECORD
 
 PLACES = 25  # points and the bar

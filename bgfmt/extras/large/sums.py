@@ -11,8 +11,14 @@ from bgfmt.cli import options
 from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import say
 from bgfmt.errors import FormatError
+from bgfmt.extras.large.blocks import (
+    BLOCK,
+    CHECKSUM_BYTES,
+    compute_checksums,
+    compute_root,
+    find_damaged_blocks,
+)
 from bgfmt.storage import check_output, create, open_source
-from bgfmt.storage.blocks import BLOCK, CHECKSUM_BYTES, compute_checksums, compute_root, find_damaged_blocks
 from bgfmt.verifier.checks import load_published
 
 DIGEST = "(?:[0-9a-fA-F]{64}|[0-9a-fA-F]{32})"  # SHA-256 or MD5

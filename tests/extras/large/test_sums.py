@@ -10,8 +10,8 @@ import pytest
 
 import bgfmt
 from bgfmt.cli import run
+from bgfmt.extras.large.blocks import BLOCK, compute_checksums
 from bgfmt.storage import open_source
-from bgfmt.storage.blocks import BLOCK, compute_checksums
 from bgfmt.verifier.checks import load_published
 
 

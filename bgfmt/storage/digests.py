@@ -1,0 +1,23 @@
+"""Checksums of whole files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from bgfmt.storage.source import Source
+
+__all__ = ["CHUNK", "compute_digests"]
+
+CHUNK = 8 << 20
+
+
+def compute_digests(source: Source, kinds: Iterable[str]) -> dict[str, str]:
+    """Compute hexadecimal digests of a whole file in one pass, by name of the hash algorithm as hashlib has it."""
+    hashes = {kind: hashlib.new(kind, usedforsecurity=False) for kind in kinds}
+    for start in range(0, source.size, CHUNK):
+        piece = source.buffer[start : start + CHUNK]
+        for digest in hashes.values():
+            digest.update(piece)
+        source.release()
+    return {kind: digest.hexdigest() for kind, digest in hashes.items()}
