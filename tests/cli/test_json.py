@@ -172,7 +172,6 @@ CASES = [
     ("Engine replay", "engine bkg replay"),
     ("Engine plays", "engine bkg explain 4HPwATDgc/ABMA 31"),
     ("Engine position", "engine bkg explain 2,2,3/5,2,3,3,2"),
-    ("Engine bearoff", "engine bkg bearoff"),
     ("Formats", "formats"),
     ("Check", "gnubg check ts_06x04.bd"),
     ("Check", "gnubg check none.bd"),

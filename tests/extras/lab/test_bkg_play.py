@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from benchmarks.bkg_bearoff import measure_rules
 from bgfmt.errors import PositionError
 from bgfmt.extras.lab.engine.bkg import Bkg, classes
 from bgfmt.extras.lab.engine.bkg.classes import Category, Classes, StateClass
 from bgfmt.extras.lab.engine.bkg.measures import array_of, games_lost, most_to_win, turns_of
 from bgfmt.extras.lab.engine.bkg.measures import racing as race_of
-from bgfmt.extras.lab.playing.quality import measure_rules
 from bgfmt.extras.lab.study.counts import acount
 from bgfmt.extras.lab.thumb import doubling, racing
 from bgfmt.game import board

@@ -32,7 +32,6 @@ _GAMES = "games length position seed dice cube output force quiet"
 MODES = {
     "play": f"{_GAMES} against doubling second", "referee": f"{_GAMES} doubling", "self": f"{_GAMES} against",
     "series": f"{_GAMES} against threads as_json", "replay": "second as_json", "explain": "as_json",
-    "bearoff": "threads as_json",
 }  # fmt: skip
 #: {file of a new package: its template in bgfmt/data/new-format}
 KIT = {
@@ -190,7 +189,6 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> None:
     series             many games: wins, gammons, points a game, standard error
     replay [FILE]      a recorded game, and what the engine would have played (bkg: the paper's game)
     explain POSITION [ROLL]   what the engine goes by
-    bearoff            bkg: what its rules for the bear-off cost against exact play
 
     \b
     Examples:

@@ -21,7 +21,7 @@ from bgfmt.extras.lab import engine
 from bgfmt.extras.lab.engine import Engine
 from bgfmt.extras.lab.engine.bkg import Bkg
 from bgfmt.extras.lab.engine.bkg.measures import Racing, measure, racing
-from bgfmt.extras.lab.playing import Quit, quality, referee, series
+from bgfmt.extras.lab.playing import Quit, referee, series
 from bgfmt.extras.lab.playing import dice as rolls
 from bgfmt.extras.lab.playing.person import Person
 from bgfmt.extras.matches.mat import write_mat
@@ -45,7 +45,7 @@ def run(request: Request) -> None:
     if request.output is not None:
         _suffix(request.output)
         storage.check_output(request.output, force=request.force)
-    modes = {"replay": _replay, "explain": _explain, "bearoff": _bearoff, "series": _series}
+    modes = {"replay": _replay, "explain": _explain, "series": _series}
     with Progress("engine") as progress, jit.watching(progress.compiling):
         modes.get(request.mode, _games)(request, main)
 
@@ -214,27 +214,6 @@ def _replay(request: Request, main: engine.Engine) -> None:
     click.echo(
         f"the same in {sum(engaged)} of {len(engaged)} choices{whose} in contact, {sum(same)} of {len(same)} in all"
     )
-
-
-def _bearoff(request: Request, main: engine.Engine) -> None:
-    """Print what BKG's rules for the bear-off cost."""
-    if not isinstance(main, Bkg):
-        raise click.UsageError(f"engine {request.name} has no rules for the bear-off to measure")
-    qualities = quality.measure_rules(threads=request.threads)
-    if request.as_json:
-        options.echo_json({"rules": [one.as_dict() for one in qualities]})
-        return
-    click.echo("851,929 positions of up to six men, 36 rolls, against exact two-sided play")
-    click.echo("rule    differs   average cost   worst")
-    for one in qualities:
-        line = (
-            f"{one.rule:<7} {100 * one.differs:6.3f} %   {one.cost:.7f}    {one.worst:.5f}  ({one.worst_at})"
-        )
-        click.echo(line)
-    click.echo("\nwinning chance  positions  " + "  ".join(f"{one.rule:>9}" for one in qualities))
-    for k, (many, _) in enumerate(qualities[0].by_chance.tolist()):
-        costs = "  ".join(f"{one.by_chance[k, 1]:.7f}" for one in qualities)
-        click.echo(f"{k / 20:.2f}-{(k + 1) / 20:.2f}       {int(many):>9,}  {costs}")
 
 
 # -- files -----------------------------------------------------------------------------------------------------

@@ -1,4 +1,6 @@
-"""Measure BKG's play in the bear-off: every pair of up to six men and every roll against exact play.
+"""`python -m benchmarks.bkg_bearoff`: BKG's play in the bear-off, every pair of up to six men and every roll.
+
+The plays are compared with exact two-sided ones.
 
 Four rules choose a play: least expected rolls (``enr``), least W of the opponent (``w``), and the probability of
 being off in as many rolls as the opponent expects to need, rounded down (``floor``) or to the nearest (``round``).
@@ -10,7 +12,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -44,15 +46,6 @@ class Quality:
     worst: float
     worst_at: Position
     by_chance: Array
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the costs of the rule as JSON has them."""
-        found = enumerate(self.by_chance.tolist())
-        rows = [[round(BIN * k, 2), int(many), cost] for k, (many, cost) in found]
-        return {
-            "rule": self.rule, "differs": self.differs, "average_cost": self.cost, "worst": self.worst,
-            "worst_at": str(self.worst_at), "by_chance": rows,
-        }  # fmt: skip
 
 
 def measure_rules(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None) -> list[Quality]:
@@ -153,3 +146,21 @@ def costs(
             out[us, them, 0] = total / 36
             out[us, them, 1] = wrong
             out[us, them, 2] = worst
+
+
+def main() -> None:
+    """Measure all rules and print what they cost."""
+    qualities = measure_rules()
+    print("851,929 positions of up to six men, 36 rolls, against exact two-sided play")
+    print("rule    differs   average cost   worst")
+    for one in qualities:
+        line = f"{one.rule:<7} {100 * one.differs:6.3f} %   {one.cost:.7f}    {one.worst:.5f}"
+        print(f"{line}  ({one.worst_at})")
+    print("\nwinning chance  positions  " + "  ".join(f"{one.rule:>9}" for one in qualities))
+    for k, (many, _) in enumerate(qualities[0].by_chance.tolist()):
+        costs_by_rule = "  ".join(f"{one.by_chance[k, 1]:.7f}" for one in qualities)
+        print(f"{k / 20:.2f}-{(k + 1) / 20:.2f}       {int(many):>9,}  {costs_by_rule}")
+
+
+if __name__ == "__main__":
+    main()
