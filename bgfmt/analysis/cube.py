@@ -349,7 +349,7 @@ class MatchCube(CubeAction):
 
     @property
     def emg(self) -> Numbers:
-        """The same as equities of a game at this score."""
+        """Values of no double, double/take, double/pass and the best, as equities of a single game at this score."""
         drop = None if self.mwc.double_pass is None else self.score.emg(self.mwc.double_pass)
         return Numbers(
             self.no_double, None if drop is None else self.double_take, drop, self.score.emg(self.mwc.best)

@@ -32,12 +32,18 @@ class RaceEstimator(Protocol):
         """Return the probabilities (win gammon, lose gammon) of a race without a cube."""
 
     def settle(self, solved: Solved, terms: Terms, sure: Callable[[Solved], bool], seconds: float) -> Solved:
-        """Return an estimate improved by rollouts until the cube action is `sure` or the seconds are over."""
+        """Return an estimate improved by rollouts until `sure` returns True for it, or the seconds are over."""
 
     def settle_plays(
         self, solved: Solved, terms: Terms, dice: tuple[int, int], column: int, seconds: float
     ) -> Solved:
-        """Return an estimate improved by rollouts until one play of a roll is the best in a column."""
+        """Return an estimate improved by rollouts until the best play of a roll is certain, or the seconds are over.
+
+        Parameters
+        ----------
+        dice : the roll.
+        column : index of the value by which plays are compared, among the columns of `terms`.
+        """
 
 
 ESTIMATORS: Registry[Callable[[], RaceEstimator]] = Registry("bgfmt.estimators")

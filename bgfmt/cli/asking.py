@@ -375,7 +375,7 @@ def explain_ignored(
 ) -> list[str]:
     """List, one line each, which parts of a query are ignored, and why tables that were `named` are not used.
 
-    spelled : returns the spelling of an option's name in these lines.
+    named : true if the user named databases. spelled : returns the spelling of an option's name in these lines.
     """
     state = answer.state
     lines = []

@@ -130,7 +130,7 @@ def ends(
 
 
 def cube_order(owned: Array, centered: Array, opponent: Array, slack: float) -> Breach:
-    """Check owned >= centered >= opponent, of equities of shape (rows, them), within `slack`."""
+    """Return which rows break owned >= centered >= opponent; equities of shape (rows, them), tolerance `slack`."""
     bad = np.asarray((owned + slack < centered).any(axis=1) | (centered + slack < opponent).any(axis=1))
     return Breach("cube", bad, "owning the cube is worth less than the centre, or that less than facing it")
 

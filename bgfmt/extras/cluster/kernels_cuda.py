@@ -32,7 +32,7 @@ def cube(nd: Any, dt: Any) -> Any:
 
 @kernel
 def store_turned(stored: Any, near: Any, side: Any, at: Any) -> None:
-    """Store turned values in `near`.
+    """Convert stored records to values as seen by the side that moved, and store them in `near`.
 
     stored : records as in the file; (x, j) is side number x against place j and goes to near[at + j, side + x].
     """
@@ -65,9 +65,16 @@ def compute_records(
     first: Any, near: Any, window: Any, ends: Any, results: Any, weights: Any, out: Any, row: Any, place: Any,
     low: Any, high: Any,
 ) -> None:  # fmt: skip
-    """Compute the records (u, t) of sides t low..high-1 for u from `first` on.
+    """Compute the stored records of the pairs (u, t), u on roll against t; the grid has a row of blocks for each u.
 
-    Each row of blocks has one u. Records are written to the rows of `out` from `row` on, at place + t.
+    Parameters
+    ----------
+    first, low, high : position u of the first row of blocks; range of the sides t in `near`.
+    near, window : (places, sides, columns) int16 values as seen by the side that moved; place of its first row.
+    ends, results : the results of the plays of roll r of u are results[ends[21 * u + r]:ends[21 * u + r + 1]].
+    weights : (21,) weight of each roll, 1 or 2.
+    out, row, place : (rows, sides * columns) uint16; the record goes to row `row` + number of the row of blocks, at
+        side place + t.
     """
     x = low + cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     u = first + cuda.blockIdx.y

@@ -268,7 +268,7 @@ def expect_code(*codes: str) -> FindFault:
 
 
 def check_silence(answers: list[str]) -> str:
-    """Check that commands are accepted: no line but that of the `isready` behind them."""
+    """Return the fault of commands that must be accepted without an answer; "" if only `readyok` follows."""
     return "" if answers == ["readyok"] else f"expected no answer, found {answers[0][:60]!r}"
 
 
@@ -278,19 +278,19 @@ def match_error(line: str) -> re.Match[str] | None:
 
 
 def check_error_or_silence(answers: list[str]) -> str:
-    """Check what 0.1 lets an engine do with a command that it does not know."""
+    """Return the fault of the answer to an unknown command of 0.1, which must be an error or nothing; "" if none."""
     sound = not answers[-1] or match_error(answers[-1])
     return "" if sound else f"expected an error, found {answers[-1][:60]!r}"
 
 
 def check_error(answers: list[str]) -> str:
-    """Check that one of the lines is an error."""
+    """Return the fault of answers in which one line must be an error, "" if one is."""
     sound = any(map(match_error, answers))
     return "" if sound else f"expected an error, found {answers[-1][:60]!r}"
 
 
 def check_handshake(answers: list[str]) -> str:
-    """Check the answer to `ubgi`."""
+    """Return the fault of the answer to `ubgi`, "" if it has none."""
     for name in ("id name", "id author"):
         if not any(line.startswith(name) for line in answers):
             return f"no line {name!r}"

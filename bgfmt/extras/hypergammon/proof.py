@@ -78,12 +78,12 @@ class Check:
         return np.asarray(self.table.records).reshape(-1, 28)
 
     def prove(self) -> Outcome:
-        """Check the table: search the state of the iteration that it is, or check one step for a sample."""
+        """Check the table: compare it with each sweep of an iteration of its own; for a sample check one step."""
         which = self.work.sample_numbers(len(self.stored))
         return self._rerun() if which is None else self.one_step(which)
 
     def find_state(self) -> State:
-        """Return the state of the iteration that the table is, or is nearest to."""
+        """Return the sweep of the iteration that equals the table, or the nearest one."""
         return nearest_state(self.iteration, self.stored, self.work.progress)
 
     def _rerun(self) -> Outcome:
@@ -119,7 +119,10 @@ class Check:
         )  # fmt: skip
 
     def one_step(self, which: Array | None) -> Outcome:
-        """Check one step of the iteration from the table's own entries, for those of `which` or all."""
+        """Check one step of the iteration that starts from the table's own entries.
+
+        which : numbers of the records to check; None for all.
+        """
         self.iteration.restart(self.stored)
         bad: list[Array] = []
         rights: list[Array] = []

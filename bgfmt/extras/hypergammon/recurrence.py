@@ -172,7 +172,7 @@ class CheckedIteration:
         self.begin_again(divide=divide)
 
     def begin_again(self, *, divide: bool) -> None:
-        """Restore the state before the first sweep."""
+        """Restore the state before the first sweep; divide : divide by 36, else multiply by its reciprocal."""
         n = self.positions
         self.values[:] = 0
         self.values[self.live] = [1, 1, 0, 0, 0, 2, 0, 0, 0, 0]

@@ -84,14 +84,17 @@ class GilloglyProof(Proof[Gillogly]):
 
     def prove(self, table: Gillogly, request: Request) -> Outcome:
         """Compare all entries of a table with exact expected rolls and probabilities, which are computed here."""
-        right = np.ascontiguousarray(rows_of(domain_ids(table.domain)))
+        right = np.ascontiguousarray(compute_rows(domain_ids(table.domain)))
         return compare(table, request, "bkg", np.asarray(table.rows, np.float64), right)
 
 
-def rows_of(ids: Array) -> Array:
-    """Return (m, 9) float64: ENR and P(1)..P(8) of sides, correctly rounded from integer counts.
+def compute_rows(ids: Array) -> Array:
+    """Compute the rows of Gillogly's table, correctly rounded from integer counts.
 
-    ids : position numbers of a set of sides that no play leaves.
+    Returns (m, 9) float64: the expected number of rolls (ENR), and the probabilities P(1) to P(8) of bearing off in
+    exactly that many rolls.
+
+    ids : (m,) position numbers, a set that has the result of every play of its sides.
     """
     mean = one_sided.means_among(POINTS, board.MAX_CHEQUERS, ids)
     starts, results = plays.plays(POINTS, board.MAX_CHEQUERS)

@@ -467,7 +467,7 @@ def estimates(
     f"f8.3C, u8, i1.1C, f4.1C, i8.1C, ({BOARDS}, {BOARDS}), {GAME}, i8, i8.2C, {TABLES}, ({EXPANDED}, "
     f"{EXPANDED}), ({BOARDS}, {BOARDS})"
 )
-def play_outs(
+def roll_out(
     out: Any, seed: Any, board: Any, lines: Any, starts: Any, chains: Any, game: Any, few: int, terms: Any,
     tables: Any, kept: Any, spaces: Any,
 ) -> None:  # fmt: skip

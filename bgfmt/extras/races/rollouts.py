@@ -320,7 +320,7 @@ class Oracle:
                 if at is None:
                     return
                 dice = np.uint64((seed * 0x9E3779B97F4A7C15 + first + at) % (1 << 64))
-                kernels.play_outs(
+                kernels.roll_out(
                     out[at], dice, board, race.lines, race.starts, race.chains, race.game.arrays, *race.rules,
                     room.kept, room.spaces,
                 )  # fmt: skip

@@ -327,7 +327,9 @@ class TileModel:
         return np.concatenate([part for column in self.columns for part in column])
 
     def parts(self, shifts_before: int) -> NDArray[np.int64]:
-        """Return where the factors of every column are, (columns, PARTS) int64; see `BEFORE` and the next constants.
+        """Return the places of the factors of every column, (columns, PARTS) int64.
+
+        The constants from `BEFORE` on name the entries.
 
         shifts_before : index of this tile's first shift in the shifts of all tiles.
         """

@@ -107,9 +107,10 @@ class Factors(NamedTuple):
 
 
 def fit(tile: NDArray[np.uint16], seed: int) -> tuple[Bytes, Bytes, TileModel]:
-    """Find factors for a tile (rows, columns, C).
+    """Find the low-rank factors that predict a tile, of shape (rows, columns, C), by randomised SVD.
 
-    Returns the factors of its rows and of its columns, (m, bytes) uint8 each, and the model of the tile.
+    Returns the factors of its rows and of its columns, as stored, (rows, bytes) and (columns, bytes) uint8, and the
+    model of the tile. seed : of the random vectors.
     """
     rng = np.random.default_rng(seed)
     factors = [_fit_column(tile[..., c], rng) for c in range(tile.shape[2])]

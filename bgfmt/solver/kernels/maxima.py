@@ -84,9 +84,13 @@ def best_rolls(
 def negate_for_opponent(
     out: Any, values: Any, may: Any, passed: Any, source: Any, add: Any, times: Any
 ) -> None:
-    """Compute the values to the other side into out (m, K), after the best cube action of the side on roll.
+    """Write to `out` the values to the side that waits, after the best cube action of the side on roll.
 
-    values : (m, K) to the side on roll. may, passed, source, add, times : its `Doubling`.
+    Parameters
+    ----------
+    out : (m, K) is filled: for m positions and K cube states.
+    values : (m, K) values to the side on roll, before its cube action.
+    may, passed, source, add, times : the fields of `bgfmt.solver.columns.Doubling` of the side on roll.
     """
     for x in range(values.shape[0]):
         for k in range(values.shape[1]):

@@ -173,9 +173,9 @@ def check(
 
 @np.errstate(all="ignore")
 def settle(rows: FollowingRows, which: Array) -> Array:
-    """Compute the rows of the positions `which`, in place.
+    """Recompute the rows of the positions `which`, in order of pips, and store them in `rows`.
 
-    Returns (n,) uint8 with the bits of the arrays that were wrong.
+    Returns (n,) uint8: bit k is set for a position whose row in array k of the table was wrong.
     """
     wrong = np.zeros(rows.positions, np.uint8)
     for some in group_by_pips(rows.points, rows.chequers, which):
@@ -212,7 +212,10 @@ def sum_following_rows(best: Array, rows: Array, dtype: Any, first: int = 0, sav
     "i4.2C, u2.2C, i8, f8, i4.2C",
 )
 def add_rolls(best: Array, rows: Array, first: int, saved: float, sums: Array) -> None:
-    """Add to sums (m, columns) the rows after each roll, times the roll's weight; see `sum_following_rows`."""
+    """Add to `sums`, (m, columns), the row that follows each roll, times the roll's weight.
+
+    The parameters are those of `sum_following_rows`.
+    """
     number = sums.dtype.type
     for x in range(len(best)):
         for roll in range(len(WEIGHTS)):

@@ -127,7 +127,10 @@ def make_workspace(numbering: Numbering) -> Space:
 
 @njit("i8, i8, i8.2C, i8.1C")
 def unrank(x: int, points: int, terms: Array, above: Array) -> None:
-    """Fill above[0..points] for position number x."""
+    """Set above[k], k from 0 to `points`, to the number of chequers of position number x on the k highest points.
+
+    terms : the binomials of the numbering. above : (points + 1,) is filled.
+    """
     left = x
     s = terms.shape[1] - 1
     for k in range(points, 0, -1):

@@ -44,9 +44,12 @@ def chances(onmove: ArrayLike, other: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def win_chance(onmove: ArrayLike, other: ArrayLike) -> Floats:
-    """Return W / (W + V), float64 of shape (...,).
+    """Return the win probability of the side on roll, float64 of shape (...,), from two distributions of rolls.
 
-    The division distributes what tables of eight columns omit (more than eight rolls) in proportion.
+    It is W / (W + V) of the probabilities W that the side on roll is off first and V that the other is. The division
+    distributes the probability of more than eight rolls, which tables of eight columns omit.
+
+    onmove, other : (..., rolls) probabilities of being off in exactly 1, 2, ... rolls.
 
     >>> float(win_chance([0.75, 0.25], [0.75, 0.25]))
     0.8125
