@@ -192,14 +192,14 @@ class Judged:
         """Convert differences of values to differences of equities.
 
         differences : (N,). At a score they are in MWC and are scaled so that the range between losing and winning the
-        cube at hand is 2; for money they are returned as they are.
+        question's cube is 2; for money they are returned as they are.
         """
         low, high = self.exam.ends.T
         return np.where(self.match, 2 * differences / np.where(high > low, high - low, 1), differences)
 
     @cached_property
     def equity(self) -> Array:
-        """Return (N,) the losses as equities of the cube at hand, NaN without a decision."""
+        """Return (N,) the losses as equities of a cube at 1 (at a score EMG), NaN without a decision."""
         return self.as_equities(self.loss)
 
     @cached_property
