@@ -47,6 +47,26 @@ def test_sizes_come_back(size: tuple[int, int], cubeful: bool) -> None:
     assert np.array_equal(np.asarray(again.equities), np.asarray(one.equities))
 
 
+def test_reader_and_writer_follow_changed_widths(monkeypatch: pytest.MonkeyPatch, groups: None) -> None:
+    """Header, directory, head of a strip and index each with one field of another width."""
+    text = Path(layout.__file__).read_text(encoding="utf-8")
+    for old, new in {
+        '"groups" / Int16ul': '"groups" / Int32ul',
+        "this.positions, Int32ul": "this.positions, Int16ul",
+        '"narrow" / Int16ul': '"narrow" / Int32ul',
+        "this.segments + 1, Int64ul": "this.segments + 1, Int32ul",
+    }.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    changed = {"__name__": layout.__name__}
+    exec(text, changed)
+    for name in ("HEADER", "HEADER_BYTES", "TABLE", "COLUMN", "COUNTS", "STRIP_HEAD", "INDEX", "BEGIN"):
+        monkeypatch.setattr(layout, name, changed[name])
+    data = packed(table())
+    assert np.array_equal(np.asarray(unpacked(data).equities), np.asarray(table().equities))
+    assert read_source(Source.from_bytes(data)).extent.size == len(data)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["random", "zeros", "ends", "steps", "a few far off"])
 @pytest.mark.parametrize("columns", [1, 4])

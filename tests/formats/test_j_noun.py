@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from construct import Struct
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -127,6 +129,24 @@ def test_any_noun_survives_every_form(noun: Noun, one: Form, other: Form) -> Non
     back = decode(memoryview(first))
     assert as_json(back) == as_json(noun)
     assert jn.encode(decode(memoryview(jn.encode(back, other))), one) == first
+
+
+class WideRank(Form):
+    """A form whose rank has 8 bytes."""
+
+    @cached_property
+    def head(self) -> Struct:
+        wide = {"rank": jn.integer_of(8, self.order)}
+        return Struct(*(part.name / wide.get(part.name, part) for part in super().head.subcons))
+
+
+def test_reader_and_writer_follow_a_changed_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = WideRank(0xE1, 4, "<")
+    monkeypatch.setitem(FORMS, 0xE1, wide)
+    noun = jn.boxes([jn.integers([[1, 2], [3, 4]]), jn.text("abc"), Noun(JType.EXTENDED, (1,), (10**30,))])
+    data = jn.encode(noun, wide)
+    assert len(data) == jn.measure(noun, wide) == jn.measure(noun, E1) + 4 * 5
+    assert as_json(decode(memoryview(data))) == as_json(noun)
 
 
 # -- hostile bytes -------------------------------------------------------------------------------------------

@@ -84,8 +84,7 @@ INDEX = Struct(
 )
 HEADER_BYTES = HEADER.sizeof()
 BEGIN = fields(INDEX, segments=0)["begins"].dtype
-COUNTS_DTYPE = dtype_of(Struct(*COLUMN.subcons[:3]))
-COUNTS_BYTES = COUNTS_DTYPE.itemsize
+COUNTS = dtype_of(Struct(*COLUMN.subcons[:3]))
 
 
 def crc(data: Any) -> bytes:
@@ -344,7 +343,7 @@ class TileModel:
     def build(self) -> bytes:
         """Build the bytes of this tile in the head of a strip."""
         return b"".join(
-            np.array(tuple(counts), COUNTS_DTYPE).tobytes() + b"".join(part.tobytes() for part in column)
+            np.array(tuple(counts), COUNTS).tobytes() + b"".join(part.tobytes() for part in column)
             for counts, column in zip(self.counts.tolist(), self.columns, strict=True)
         )
 
@@ -362,7 +361,7 @@ def read_strip_head(source: Source, at: int, shape: Shape) -> tuple[list[TileMod
     size = STRIP_HEAD.size.parse(source.bytes(at, place, "strip"))
     limits = (MAX_WIDE, MAX_NARROW, MAX_PAIRS)
     columns = shape.groups * shape.columns
-    least = place + columns * COUNTS_BYTES + 4
+    least = place + columns * COUNTS.itemsize + 4
     most = least + columns * sum(limits)
     if not least <= size <= most:
         raise CorruptError(source.name, at, f"a strip's head of at most {most} bytes", size)
@@ -370,8 +369,8 @@ def read_strip_head(source: Source, at: int, shape: Shape) -> tuple[list[TileMod
     end = size - 4
     parts = []
     for _ in range(columns):
-        begin = place + COUNTS_BYTES
-        stated = np.frombuffer(data[place:begin].ljust(COUNTS_BYTES, b"\0"), COUNTS_DTYPE)
+        begin = place + COUNTS.itemsize
+        stated = np.frombuffer(data[place:begin].ljust(COUNTS.itemsize, b"\0"), COUNTS)
         counts = np.array(stated.item(), np.int64)
         shifts = np.frombuffer(data[begin : min(begin + int(counts.sum()), end)], np.uint8)
         if (counts > limits).any() or len(shifts) != counts.sum() or (shifts > 15).any():
