@@ -62,7 +62,7 @@ def test_compressed_and_uncompressed_are_each_others(points: str, golden: Path, 
         assert same(b, tmp_path / "x.bd")
         bgfmt.convert(b, tmp_path / "x.bd", compressed=True, force=True)
         assert same(a, tmp_path / "x.bd")
-    with pytest.raises(CapabilityError, match=r"lose.*gammon"):
+    with pytest.raises(CapabilityError, match=r"lost.*gammon"):
         bgfmt.convert(folder / f"{points}.bd", tmp_path / "y.bd", gammon=False)
     lost = bgfmt.convert(folder / f"{points}.bd", tmp_path / "y.bd", gammon=False, lossy=True)
     assert lost == ["the gammon distributions are dropped"]
