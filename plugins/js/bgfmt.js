@@ -313,12 +313,12 @@ function fromXgid(text) {
   const zero = [...Array.from({ length: 24 }, (_, p) => Math.max(0, -counts[24 - p])), -counts[0]];
   const one = [...Array.from({ length: 24 }, (_, p) => Math.max(0, counts[p + 1])), counts[25]];
   const numbers = [1, 2, 3, 5, 6, 7, 8, 9].map((k) => fields[k]);
-  if (numbers.some((n) => !/^\s*[-+]?\d{1,9}\s*$/.test(n))) throw wrong("a field that should be a number is none");
+  if (numbers.some((n) => !/^\s*[-+]?\d{1,9}\s*$/.test(n))) throw wrong("a field is not a number");
   const [cube, owner, turn, scoreOne, scoreZero, rules, length, limit] = numbers.map(Number);
   if (Math.abs(owner) > 1 || Math.abs(turn) !== 1 || Math.min(cube, scoreOne, scoreZero, rules, length, limit) < 0 || cube > 15) {
     throw wrong(`cube owner ${owner}, turn ${turn} or a number out of range`);
   }
-  if (cube >= limit) throw wrong(`a cube at ${2 ** cube} that is never turned, which is not answered here`);
+  if (cube >= limit) throw wrong(`a cube at ${2 ** cube} that can no longer be turned is not supported`);
   let roll = null;
   if (/^[1-6]{2}$/.test(fields[4])) roll = [Number(fields[4][0]), Number(fields[4][1])];
   else if (!["00", "0", "", "D", "B", "R"].includes(fields[4])) throw wrong(`'${fields[4]}' are not dice`);

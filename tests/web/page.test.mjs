@@ -601,7 +601,7 @@ test("once the network is back the page asks at once", () =>
   visit(PAGES.served, "?p=1/1", async (page) => {
     await page.context().setOffline(true);
     await point(page, "Your", 2).click();
-    await page.getByText(/There is no network; this is asked again once there is\.$/).waitFor();
+    await page.getByText(/There is no network; the query is repeated when it is back\.$/).waitFor();
     await page.context().setOffline(false);
     await settled(page);
     assert.match(await page.title(), /1 1 0 0 0 0 \/ 1/);
@@ -611,7 +611,7 @@ test("a page that found no server finds it later, whatever was set meanwhile", (
   visit(PAGES.served, "?p=1/1", async (page) => {
     await page.route("**/v1/**", (route) => route.abort());
     const again = page.reload();
-    await page.getByText(/asking again$/).waitFor();
+    await page.getByText(/trying again$/).waitFor();
     await again;
     await point(page, "Your", 2).click();
     await page.waitForTimeout(100);
@@ -716,7 +716,7 @@ test("a server that fails is named", () =>
   visit(PAGES.served, "?p=1/1", async (page) => {
     await page.route("**/v1/probe*", (route) => route.abort());
     await point(page, "Your", 2).click();
-    await page.getByText(/^No answer: the server did not answer; asking again$/).waitFor();
+    await page.getByText(/^No answer: the server did not answer; trying again$/).waitFor();
     assert.equal(await page.getByText(/Not covered/).count(), 0);
     await page.unroute("**/v1/probe*");
     await settled(page);

@@ -100,7 +100,7 @@ test("identifiers are found in what programs and forums write, without a server"
   assert.throws(() => read(`${XGID} or ${XGID.replace("C", "D")}`), /2 different positions/);
   assert.throws(() => read(XGID.replace("----a", "---a")), /the board has 25 of 26 characters/);
   assert.throws(() => read("XGID=-BCBB----------------abbc-:0:0:1:35:2:1:0"), /a score without the length of the match/);
-  assert.throws(() => read(XGID.replace(":0:0:1:", ":3:1:1:").replace(":10", ":3")), /a cube at 8 that is never turned/);
+  assert.throws(() => read(XGID.replace(":0:0:1:", ":3:1:1:").replace(":10", ":3")), /a cube at 8 that can no longer be turned/);
 });
 
 test("plays and swaps turn the board round", () => {

@@ -264,8 +264,8 @@ function failed(error) {
   const unanswered = !(error instanceof AskError) || error.code === "network";
   const offline = error.code === "network" && !navigator.onLine; // the event "online" asks again
   if (error.retry) say(`Working: ${error.message}`, "busy");
-  else if (offline) say(`No answer: ${reason}. There is no network; this is asked again once there is.`, "failed");
-  else if (error.code === "network") say(`No answer: ${reason}; asking again`, "failed");
+  else if (offline) say(`No answer: ${reason}. There is no network; the query is repeated when it is back.`, "failed");
+  else if (error.code === "network") say(`No answer: ${reason}; trying again`, "failed");
   else say(unanswered ? `No answer: ${reason}` : `Not covered: ${reason}`, "failed");
   if (error.retry || unanswered) {
     const wait = error.retry ?? Math.min(30, 2 ** failures++);
@@ -523,7 +523,7 @@ async function begin() {
   try {
     source = await connect();
   } catch (error) {
-    say(`No answer: ${error.message}; asking again`, "failed");
+    say(`No answer: ${error.message}; trying again`, "failed");
     one("#again").hidden = false;
     setTimeout(begin, 1000 * Math.min(30, 2 ** failures++));
     return;
