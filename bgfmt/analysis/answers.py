@@ -83,12 +83,15 @@ class SourcedAnswer(Plain):
 
     FIELDS = ESTIMATED
 
-    source: Annotated[Source, "The kind of table, or what else, that answered."]
+    source: Annotated[
+        Source,
+        "The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`.",
+    ]
     table: Annotated[str | None, "The name of the table; null for a calculation."] = None
     max_error: Annotated[
         Mapping[str, float] | None,
-        "The greatest error of each number, by name; for estimates and rollouts that which 99.9 % of them do not "
-        "exceed; null where none is known.",
+        "The maximum error of each number, by name; for estimates and rollouts the error that 99.9 % of them do not "
+        "exceed; null if unknown.",
     ] = None
     usual_error: Annotated[
         Mapping[str, float] | None,
@@ -100,7 +103,7 @@ class SourcedAnswer(Plain):
 
     @property
     def approximate(self) -> bool:
-        """Whether no certain bound of the error is known, as for estimates."""
+        """Whether no proved error bound is known, as for estimates."""
         return self.source in (ESTIMATE, ROLLOUT) or self.max_error is None
 
 
@@ -235,7 +238,7 @@ class RankedPlay(Plain):
     moves: tuple[Move, ...] = ()
     measure: str = "money"
     approximate: bool = False
-    close: Annotated[bool, "Whether the loss lies within the error of two equal plays."] = False
+    close: Annotated[bool, "Whether the loss is within the error, so that both plays may be equal."] = False
     mwc: Annotated[Chance | None, "At a score, the match winning chance after it."] = None
     loss_mwc: Annotated[float | None, "At a score, the loss of match winning chance."] = None
     one_sided: bool = False
@@ -310,7 +313,7 @@ class RankedPlays(SourcedAnswer):
     dice: tuple[int, int]
     measure: Annotated[str, "What the plays are ranked by: `money`, `match`, `cubeless`, `mean` or `off:N`."]
     cube: Annotated[
-        Owner | None, "Where the cube lies for the side on roll, for a measure that looks at it."
+        Owner | None, "The cube's position for the side on roll, if the measure depends on it."
     ] = None
     plays: Annotated[tuple[RankedPlay, ...], "The plays, best first."] = field(default=())
     met: str | None = None

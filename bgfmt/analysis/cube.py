@@ -88,13 +88,13 @@ class CubeAction(Plain):
     TITLE = "Action"
 
     position: Position
-    cube: Annotated[Owner, "Where the cube lies for the side on roll: `centered`, `owned` or `opponent`."]
+    cube: Annotated[Owner, "The cube's position for the side on roll: `centered`, `owned` or `opponent`."]
     no_double: Annotated[float, "The equity of rolling on."]
     double_take: Annotated[float, "The equity of a double that is taken."]
     double_pass: Annotated[float, "The equity of a double that is passed."] = 1.0
     error: Annotated[
         float | None,
-        "The greatest error of the equities; for estimates and rollouts that which 99.9 % do not exceed; null "
+        "The maximum error of the equities; for estimates and rollouts the error that 99.9 % do not exceed; null "
         "where none is known.",
     ] = None
     usual_error: Annotated[
@@ -102,9 +102,14 @@ class CubeAction(Plain):
         "For estimates and rollouts the error that 95 % of them do not exceed; null for other answers.",
     ] = None
     proved: bool = True
-    settled: Annotated[bool, "Whether it was calculated because the error of the table left it open."] = False
+    settled: Annotated[
+        bool, "Whether it was calculated because the table's error left the decision open."
+    ] = False
     approximate: Annotated[bool, "Whether the equities are estimated."] = False
-    source: Annotated[Source, "The kind of table, or what else, that answered."] = "two-sided"
+    source: Annotated[
+        Source,
+        "The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`.",
+    ] = "two-sided"
     table: Annotated[str | None, "The name of the table; null for a calculation."] = None
     barred: str = ""
     beaver_rule: bool = True
@@ -298,10 +303,14 @@ def label_of(centered: CubeAction, owned: CubeAction) -> int:
 class Numbers(Plain):
     """Match winning chances, or equities of a game at this score (EMG), of the side on roll."""
 
-    no_double: Annotated[float, "Of rolling on."]
-    double_take: Annotated[float | None, "Of a double that is taken; null where doubling is not allowed."]
-    double_pass: Annotated[float | None, "Of a double that is passed; null where doubling is not allowed."]
-    best: Annotated[float, "Of the best choice."]
+    no_double: Annotated[float, "The value of rolling on."]
+    double_take: Annotated[
+        float | None, "The value of a double that is taken; null where doubling is not allowed."
+    ]
+    double_pass: Annotated[
+        float | None, "The value of a double that is passed; null where doubling is not allowed."
+    ]
+    best: Annotated[float, "The value of the best choice."]
 
 
 @dataclass(frozen=True)
@@ -332,7 +341,7 @@ class MatchCube(CubeAction):
 
     score: Score
     mwc: Annotated[Numbers, "The match winning chances."]
-    mwc_error: Annotated[float, "The greatest error of the match winning chances."]
+    mwc_error: Annotated[float, "The maximum error of the match winning chances."]
     cubeless_win: Annotated[
         Chance | None, "The probability of winning the game without a cube; null where it is not known."
     ] = None

@@ -83,15 +83,15 @@ class Question:
     )
     table: str | None = option("Query this table only; a position number (#N) needs it.")
     roll: str | None = option(
-        "The dice, or all; by default the identifier's.",
+        "The roll, such as 61, or all (default: the identifier's dice).",
         pattern="[1-6][-, /]?[1-6]|[aA][lL][lL]",
         words="a roll is two dice such as 61 or 6-1, or all",
     )
     cube: Owner | None = option(  # noqa: RUF009
-        "Where the cube lies for the side on roll (default: the identifier's, else centered).", choices=OWNERS
+        "The cube's position for the side on roll (default: the identifier's, else centered).", choices=OWNERS
     )
     cube_value: int | None = option(
-        "What the cube shows (default: the identifier's, else 1).",
+        "The cube's value (default: the identifier's, else 1).",
         choices=tuple(1 << k for k in range(11)),
         metavar="N",
     )

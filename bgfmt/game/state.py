@@ -77,7 +77,7 @@ class GameState:
     sides: tuple[Side, Side] = (START, START)
     turn: int = 1
     dice: tuple[int, int] | None = None
-    cube_value: Annotated[int, "What the cube shows."] = 1
+    cube_value: Annotated[int, "The cube's value."] = 1
     cube_owner: int | None = None
     doubled: bool = False
     resigned: int = 0
@@ -165,7 +165,7 @@ class GameState:
 
     @property
     def owner(self) -> Owner:
-        """Where the cube lies for the side on roll: `centered`, `owned` or `opponent`."""
+        """The cube's position for the side on roll: `centered`, `owned` or `opponent`."""
         if self.cube_owner is None:
             return "centered"
         return "owned" if self.cube_owner == self.turn else "opponent"

@@ -15,13 +15,13 @@ export type Measure = "money" | "match" | "cubeless" | "mean" | `off:${number}`;
 // shapes:begin typescript, by `python docs/make_shapes.py`
 /** The source and the errors of an answer. */
 export interface Origin {
-  /** The kind of table, or what else, that answered. */
+  /** The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
   table: string | null;
-  /** Whether no certain bound of the error is known, as for estimates. */
+  /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** The greatest error of each number, by name; for estimates and rollouts that which 99.9 % of them do not exceed; null where none is known. */
+  /** The maximum error of each number, by name; for estimates and rollouts the error that 99.9 % of them do not exceed; null if unknown. */
   max_error: Record<string, number>;
   /** For estimates and rollouts the errors that 95 % of them do not exceed; null for other answers. */
   usual_error?: Record<string, number>;
@@ -55,13 +55,13 @@ export interface SideRace {
   gammon?: number[];
   /** The probabilities of bearing off the first chequer within 0, 1, 2, ... rolls. */
   gammon_saved_within?: number[];
-  /** The kind of table, or what else, that answered. */
+  /** The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
   table: string | null;
-  /** Whether no certain bound of the error is known, as for estimates. */
+  /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** The greatest error of each number, by name; for estimates and rollouts that which 99.9 % of them do not exceed; null where none is known. */
+  /** The maximum error of each number, by name; for estimates and rollouts the error that 99.9 % of them do not exceed; null if unknown. */
   max_error: Record<string, number>;
 }
 
@@ -95,19 +95,19 @@ export interface TwoRaces {
   other_side: SideRace;
   /** The probabilities of winning; null where only means are known. */
   two_sided: Estimate | null;
-  /** The kind of table, or what else, that answered. */
+  /** The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
   table: string | null;
-  /** Whether no certain bound of the error is known, as for estimates. */
+  /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** The greatest error of each number, by name; for estimates and rollouts that which 99.9 % of them do not exceed; null where none is known. */
+  /** The maximum error of each number, by name; for estimates and rollouts the error that 99.9 % of them do not exceed; null if unknown. */
   max_error: Record<string, number>;
 }
 
 /** A cube decision of the side on roll; equities are its own, for a cube now at 1. */
 export interface CubeAction {
-  /** Where the cube lies for the side on roll: `centered`, `owned` or `opponent`. */
+  /** The cube's position for the side on roll: `centered`, `owned` or `opponent`. */
   cube: "centered" | "owned" | "opponent";
   /** What to do in words, such as `Double, take`. */
   action: string;
@@ -141,15 +141,15 @@ export interface CubeAction {
   sure_take: boolean;
   /** Whether the action is certain, in spite of the error of the equities. */
   sure: boolean;
-  /** The greatest error of the equities; for estimates and rollouts that which 99.9 % do not exceed; null where none is known. */
+  /** The maximum error of the equities; for estimates and rollouts the error that 99.9 % do not exceed; null where none is known. */
   error: number;
   /** For estimates and rollouts the error that 95 % of them do not exceed; null for other answers. */
   usual_error?: number;
-  /** Whether it was calculated because the error of the table left it open. */
+  /** Whether it was calculated because the table's error left the decision open. */
   settled: boolean;
   /** How certain the action is, in words. */
   certainty: string;
-  /** The kind of table, or what else, that answered. */
+  /** The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
   table: string | null;
@@ -179,9 +179,9 @@ export interface Insight {
 export interface CubeAnswer {
   /** Both sides, the side on roll first. */
   position: string;
-  /** Where the cube lies for the side on roll: `centered`, `owned` or `opponent`. */
+  /** The cube's position for the side on roll: `centered`, `owned` or `opponent`. */
   cube: "centered" | "owned" | "opponent";
-  /** What the cube shows. */
+  /** The cube's value. */
   cube_value: number;
   /** The probability of winning without a cube; null where it is not known. */
   win: number | null;
@@ -199,13 +199,13 @@ export interface CubeAnswer {
   opponent: number;
   /** `none` (impossible), `counted`, or `ignored` though they are possible. */
   gammons: "none" | "counted" | "ignored";
-  /** The kind of table, or what else, that answered. */
+  /** The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
   table: string | null;
-  /** Whether no certain bound of the error is known, as for estimates. */
+  /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** The greatest error of each number, by name; for estimates and rollouts that which 99.9 % of them do not exceed; null where none is known. */
+  /** The maximum error of each number, by name; for estimates and rollouts the error that 99.9 % of them do not exceed; null if unknown. */
   max_error: Record<string, number>;
   /** For estimates and rollouts the errors that 95 % of them do not exceed; null for other answers. */
   usual_error?: Record<string, number>;
@@ -219,7 +219,7 @@ export interface CubeAnswer {
   beavers: boolean;
   /** Whether the action is certain, in spite of the error of the equities. */
   sure: boolean;
-  /** Whether it was calculated because the error of the table left it open. */
+  /** Whether it was calculated because the table's error left the decision open. */
   settled: boolean;
   /** How certain the action is, in words. */
   certainty: string;
@@ -237,13 +237,13 @@ export interface CubeAnswer {
 
 /** Match winning chances, or equities of a game at this score (EMG), of the side on roll. */
 export interface Choices {
-  /** Of rolling on. */
+  /** The value of rolling on. */
   no_double: number;
-  /** Of a double that is taken; null where doubling is not allowed. */
+  /** The value of a double that is taken; null where doubling is not allowed. */
   double_take: number | null;
-  /** Of a double that is passed; null where doubling is not allowed. */
+  /** The value of a double that is passed; null where doubling is not allowed. */
   double_pass: number | null;
-  /** Of the best choice. */
+  /** The value of the best choice. */
   best: number;
 }
 
@@ -271,9 +271,9 @@ export interface Met {
 export interface MatchCubeAnswer {
   /** Both sides, the side on roll first. */
   position: string;
-  /** Where the cube lies for the side on roll: `centered`, `owned` or `opponent`. */
+  /** The cube's position for the side on roll: `centered`, `owned` or `opponent`. */
   cube: "centered" | "owned" | "opponent";
-  /** What the cube shows. */
+  /** The cube's value. */
   cube_value: number;
   /** The points that the side on roll and the other need. */
   away: number[] | null;
@@ -281,7 +281,7 @@ export interface MatchCubeAnswer {
   crawford: boolean | null;
   /** The match winning chances. */
   mwc: Choices;
-  /** The same as equities of a game at this score. */
+  /** Values of no double, double/take, double/pass and the best, as equities of a single game at this score. */
   emg: Choices;
   /** What to do in words, such as `Double, take`. */
   action: string;
@@ -313,7 +313,7 @@ export interface MatchCubeAnswer {
   sure: boolean;
   /** How certain the action is, in words. */
   certainty: string;
-  /** The kind of table, or what else, that answered. */
+  /** The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
   table: string | null;
@@ -333,7 +333,7 @@ export interface Cell {
   crawford: boolean;
   /** The match winning chances. */
   mwc: Choices;
-  /** The same as equities of a game at this score. */
+  /** Values of no double, double/take, double/pass and the best, as equities of a single game at this score. */
   emg: Choices;
   /** What to do in words, such as `Double, take`. */
   action: string;
@@ -347,7 +347,7 @@ export interface Cell {
   loss_emg: Losses | null;
   /** `none` where no gammon can be lost, `counted` where one can. */
   gammons: "none" | "counted";
-  /** The greatest error of the match winning chances. */
+  /** The maximum error of the match winning chances. */
   error: number;
   /** Whether a decision is closer than the error of its match winning chances. */
   close: boolean;
@@ -363,9 +363,9 @@ export interface Cell {
 export interface ScoresAnswer {
   /** Both sides, the side on roll first. */
   position: string;
-  /** Where the cube lies for the side on roll: `centered`, `owned` or `opponent`. */
+  /** The cube's position for the side on roll: `centered`, `owned` or `opponent`. */
   cube: "centered" | "owned" | "opponent";
-  /** What the cube shows. */
+  /** The cube's value. */
   cube_value: number;
   /** The points that the side on roll and the other need. */
   away?: number[];
@@ -377,13 +377,13 @@ export interface ScoresAnswer {
   cells: Cell[];
   /** The match equity table. */
   met: Met;
-  /** The kind of table, or what else, that answered. */
+  /** The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
   table: string | null;
-  /** Whether no certain bound of the error is known, as for estimates. */
+  /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** The greatest error of each number, by name; for estimates and rollouts that which 99.9 % of them do not exceed; null where none is known. */
+  /** The maximum error of each number, by name; for estimates and rollouts the error that 99.9 % of them do not exceed; null if unknown. */
   max_error: Record<string, number>;
   /** For estimates and rollouts the errors that 95 % of them do not exceed; null for other answers. */
   usual_error?: Record<string, number>;
@@ -399,7 +399,7 @@ export interface RankedPlay {
   value: number;
   /** What it loses against the best play, never negative. */
   loss: number;
-  /** Whether the loss lies within the error of two equal plays. */
+  /** Whether the loss is within the error, so that both plays may be equal. */
   close: boolean;
   /** At a score, the match winning chance after it. */
   mwc?: number;
@@ -433,9 +433,9 @@ export interface PlayAnswer {
   plays?: RankedPlay[];
   /** With `all` for the roll, in place of `roll` and `plays`: the 21 rolls. */
   rolls?: RankedRoll[];
-  /** Where the cube lies for the side on roll, for a measure that looks at it. */
+  /** The cube's position for the side on roll, if the measure depends on it. */
   cube?: "centered" | "owned" | "opponent";
-  /** What the cube shows. */
+  /** The cube's value. */
   cube_value?: number;
   /** The points that the side on roll and the other need. */
   away?: number[];
@@ -443,13 +443,13 @@ export interface PlayAnswer {
   crawford?: boolean;
   /** At a score, the match equity table. */
   met?: Met;
-  /** The kind of table, or what else, that answered. */
+  /** The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
   table: string | null;
-  /** Whether no certain bound of the error is known, as for estimates. */
+  /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** The greatest error of each number, by name; for estimates and rollouts that which 99.9 % of them do not exceed; null where none is known. */
+  /** The maximum error of each number, by name; for estimates and rollouts the error that 99.9 % of them do not exceed; null if unknown. */
   max_error: Record<string, number>;
   /** For estimates and rollouts the errors that 95 % of them do not exceed; null for other answers. */
   usual_error?: Record<string, number>;
@@ -481,7 +481,7 @@ export interface ProbeQuestion {
   position: string;
   /** The dice, the larger first, or `all`; null without dice. */
   roll: string | null;
-  /** Where the cube lies for the side on roll: `centered`, `owned` or `opponent`. */
+  /** The cube's position for the side on roll: `centered`, `owned` or `opponent`. */
   cube: "centered" | "owned" | "opponent";
   /** What the plays are ranked by: `money`, `match`, `cubeless`, `mean` or `off:N`. */
   measure: string;
@@ -507,9 +507,9 @@ export interface ProbeAnswer {
 // shapes:end
 
 export interface CubeOptions {
-  /** Where the cube lies; by default the identifier's, else centered. */
+  /** The cube's position; by default the identifier's, else centered. */
   cube?: CubeOwner;
-  /** What the cube shows. */
+  /** The cube's value. */
   cube_value?: number;
   /** Whether a double may be beavered; by default as the identifier says, else it may. */
   beavers?: boolean;

@@ -57,7 +57,7 @@ class ProbeQuestion(Plain):
 
     position: Annotated[str, "As sent."]
     roll: Annotated[str | None, "The dice, the larger first, or `all`; null without dice."]
-    cube: Annotated[Owner, "Where the cube lies for the side on roll: `centered`, `owned` or `opponent`."]
+    cube: Annotated[Owner, "The cube's position for the side on roll: `centered`, `owned` or `opponent`."]
     measure: Annotated[str, "What the plays are ranked by: `money`, `match`, `cubeless`, `mean` or `off:N`."]
     table: Annotated[str | None, "The table that was named."]
 
