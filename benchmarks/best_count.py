@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 
 import bgfmt
 from benchmarks import kernels_best_count as kernels
-from bgfmt.analysis.bulk import results_of
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras import matches
+from bgfmt.extras.arrays.plays import results_of
 from bgfmt.extras.lab.study.counts import HOME, keith, of_chequers, pips
 from bgfmt.extras.lab.study.judges import TIE, Worths, by_equities, may_double, of_game
 from bgfmt.extras.lab.study.rules import RULES, Decisions, Pairs

@@ -17,11 +17,10 @@ PREFIX = "analysis."  # of the entry points `bgfmt.names` that add names here
 _NAMES = {
     "advisor": "Advisor equities exact_equities judge_cube race rank_all_rolls rank_plays",
     "answers": "Decision PositionEquities RankedPlay RankedPlays Resignation SideRace",
-    "bulk": "RankedMany cube_actions judge_many rank_many",
     "choose": "Databases equities_many",
-    "cube": "CubeAction CubeActions",
+    "cube": "CubeAction",
     "library": "Library",
-    "races": "Races TwoSidedEstimate race_many twosided_from_onesided twosided_many win_chances",
+    "races": "TwoSidedEstimate twosided_from_onesided twosided_many win_chances",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bgfmt import met as mets
-from bgfmt.analysis import bulk, choose, races
+from bgfmt.analysis import choose, measures, races
 from bgfmt.analysis.answers import (
     CALCULATION,
     COLUMNS,
@@ -224,7 +224,7 @@ class Advisor:
         self, asked: Position | Side, dice: tuple[int, int], plays: list[Play], measure: str
     ) -> RankedPlays:
         """Rank plays by a measure of one side, from the best one-sided table that covers all results."""
-        one_sided, rolls = bulk.parse_measure(measure)
+        one_sided, rolls = measures.parse_measure(measure)
         if not one_sided:
             raise PositionError(f"{measure!r} needs both sides, the one on roll first (side / side)")
         sides = [play.result.us for play in plays]
@@ -234,7 +234,7 @@ class Advisor:
         if table is None:
             raise choose.not_covered(tables, *sides, wanted="what one side needs")
         numbers = np.array([side.number(table.points) for side in sides], np.int64)
-        values = np.asarray(bulk.side_values(table, numbers, rolls), np.float64)
+        values = np.asarray(measures.side_values(table, numbers, rolls), np.float64)
         worths = Worths(values, values, table.rolls_error, "one-sided", self.library.name(table))
         order = np.argsort(values if rolls is None else -values, kind="stable").tolist()
         return _ranked(plays, worths, order, asked=asked, dice=dice, measure=measure)

@@ -23,18 +23,15 @@ from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis.answers import CALCULATION, EXACT, MetName, Source, estimate_words
 from bgfmt.analysis.shapes import Chance, Plain, fields_at
-from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
 from bgfmt.game.display import html_table
 from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.game.state import Owner, cube_owner
 from bgfmt.met.model import Met
 from bgfmt.met.score import Score
-from bgfmt.tables import Table, bounds
 
 __all__ = [
     "LABELS",
@@ -44,13 +41,10 @@ __all__ = [
     "AtScore",
     "Cell",
     "CubeAction",
-    "CubeActions",
     "Grid",
     "Losses",
     "MatchCube",
     "Numbers",
-    "Truth",
-    "actions_from_equities",
     "decide",
     "ends_soon",
     "label_of",
@@ -641,127 +635,7 @@ def _off_within(counts: tuple[int, ...], rolls: int) -> bool:
     )
 
 
-# -- many positions at once, by NumPy -------------------------------------------------------------------
-
-
-Truth = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class CubeActions:
-    """Cube actions of N positions, arrays of shape (N,), for a centered and for an owned cube.
-
-    label : int8, Koca's label 1 to 5 (`LABELS`).
-    double, redouble, take, beaver : bool, the decisions.
-    double_margin, redouble_margin, take_margin : equity that doubling, redoubling or taking gains over not doing it,
-        after the other side's best reply; a beaver is one where beavers are played.
-    close_double, close_redouble, close_take, close_beaver : bool, whether the table's error could change it.
-
-    The ties of `tie_*` are equities that differ by at most 1e-12, without proof; with rounded equities ties are
-    found as close decisions only.
-    """
-
-    label: NDArray[np.int8]
-    double: Truth
-    redouble: Truth
-    take: Truth
-    beaver: Truth
-    double_margin: NDArray[Any]
-    redouble_margin: NDArray[Any]
-    take_margin: NDArray[Any]
-    close_double: Truth
-    close_redouble: Truth
-    close_take: Truth
-    close_beaver: Truth
-
-    def __len__(self) -> int:
-        return len(self.label)
-
-    @property
-    def close(self) -> Truth:
-        """Whether any of the four decisions is closer than the error of the table."""
-        return self.close_double | self.close_redouble | self.close_take | self.close_beaver
-
-    @property
-    def tie_double(self) -> Truth:
-        """Whether doubling and rolling on are worth the same."""
-        return np.asarray(np.abs(self.double_margin) <= EXACT)
-
-    @property
-    def tie_redouble(self) -> Truth:
-        """Whether redoubling and rolling on are worth the same."""
-        return np.asarray(np.abs(self.redouble_margin) <= EXACT)
-
-    @property
-    def tie_take(self) -> Truth:
-        """Whether taking and passing cost the same."""
-        return np.asarray(np.abs(self.take_margin) <= EXACT)
-
-
-def actions_from_equities(
-    equities: ArrayLike, error: float | Table | None = None, *, beavers: bool = True
-) -> CubeActions:
-    """Return the cube actions of many positions at once.
-
-    Parameters
-    ----------
-    equities
-        (N, 4) float: cubeless, owned, centered, opponent of the side on roll, as `lookup_many` returns them.
-    error
-        Their greatest error, or the table they come from. By default 0 for float64, else that of a 6x8 table.
-    beavers
-        Beavers are played: the other side may beaver a double.
-    """
-    values = np.asarray(equities)
-    if values.ndim != 2 or values.shape[1] != 4:
-        raise PositionError(f"cube actions need equities of shape (N, 4), not {values.shape}")
-    if isinstance(error, Table):
-        error = max(error.errors().values(), default=None)
-    if error is None:
-        error = 0.0 if values.dtype == np.float64 else max(bounds.stored_error(6, 8))
-    width = values.dtype.type if values.dtype.kind == "f" else np.float64
-    owned, centered, opponent = np.ascontiguousarray(values.T[1:], width)
-    taken = opponent * width(2)
-    passed = width(1)
-    doubled = np.minimum(taken, passed)
-    if beavers:
-        np.minimum(doubled, taken * width(2), out=doubled)
-    tie = width(EXACT)
-    gain = doubled - centered
-    regain = doubled - owned
-    spare = passed - taken
-    double = gain >= -tie
-    redouble = regain >= -tie
-    take = spare >= -tie
-    behind = taken < -tie
-    label = np.where(behind & ~double, np.int8(1), np.int8(2))
-    label += double.astype(np.int8) + (double & redouble)
-    np.copyto(label, np.int8(5), where=double & (spare <= tie))
-    none = np.zeros(len(label), np.bool_)
-    close: tuple[Truth, ...] = (none,) * 4
-    if error > EXACT:
-        open_gain, open_regain = (
-            _close_doubles(taken, rolling, float(error), beavers=beavers) for rolling in (centered, owned)
-        )
-        near = width(2 * error)
-        close = (open_gain, open_regain, np.abs(spare) <= near, np.abs(taken) <= near if beavers else none)
-    beaver = behind if beavers else none
-    return CubeActions(label, double, redouble, take, beaver, gain, regain, spare, *close)
-
-
-def _close_doubles(taken: Any, rolling: Any, error: float, *, beavers: bool) -> Truth:
-    """Return where an error of the equities could turn a double, as `CubeAction.sure_double`."""
-    width = taken.dtype.type
-    replied = np.minimum(taken, width(1))
-    # a double surely passed cannot be wrong, and one that a take makes wrong is made no better by a beaver
-    sure = (taken > width(1 + 2 * error)) | (replied - rolling < width(-3 * error))
-    if not beavers:
-        open_still: Truth = ~sure & (replied - rolling <= width(3 * error))
-        return open_still
-    beavered = np.minimum(replied, taken * width(2))
-    reach = np.where(taken < width(2 * error), width(5 * error), width(3 * error))
-    close: Truth = ~sure & (np.abs(beavered - rolling) <= reach)
-    return close
+# -- values of many positions -----------------------------------------------------------------------------
 
 
 def values_after_play(equities: Any, cube: str) -> Any:

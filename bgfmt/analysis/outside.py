@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from bgfmt.analysis import bulk, choose
+from bgfmt.analysis import choose, measures
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
 from bgfmt.tables import Table
@@ -49,7 +49,7 @@ class PlainRule:
         if table is None:
             return [float(-np.dot(untidiness(side), (10_000, 10, 1))) for side in sides]
         numbers = np.array([side.number(table.points) for side in sides], np.int64)
-        return [float(-mean) for mean in bulk.side_values(table, numbers, None)]
+        return [float(-mean) for mean in measures.side_values(table, numbers, None)]
 
     def double(self, state: GameState) -> tuple[bool, bool]:
         """Return whether the player on roll doubles, and whether the other takes."""

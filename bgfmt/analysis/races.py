@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import choose, library
-from bgfmt.analysis.answers import ESTIMATE, SideRace, within_rolls
+from bgfmt.analysis.answers import ESTIMATE, SideRace
 from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.shapes import Chance, Plain
 from bgfmt.game import board
@@ -34,14 +34,12 @@ __all__ = [
     "MEAN_ERROR",
     "WORST_ERROR",
     "Floats",
-    "Races",
     "TwoSidedEstimate",
     "calculated_race",
     "estimate_from_rolls",
     "far_race",
     "first_chequer",
     "outcome_chances",
-    "race_many",
     "side_race",
     "twosided_from_onesided",
     "twosided_many",
@@ -117,56 +115,6 @@ def _stand_in(side: Side, table: OneSided) -> Floats:
     out[int(whole) : int(whole) + len(row)] += (1 - part) * row
     out[int(whole) + 1 : int(whole) + 1 + len(row)] += part * row
     return out
-
-
-@dataclass(frozen=True, eq=False)
-class Races:
-    """Races of N sides: arrays of length N, float64; None for what the table does not hold.
-
-    mean_rolls, std_rolls : (N,) mean and standard deviation of the rolls to bear off the last chequer.
-    bearoff, gammon : (N, 32) probability of bearing off the last, or the first, chequer in exactly i rolls.
-    """
-
-    pips: NDArray[np.int64]
-    mean_rolls: Floats
-    std_rolls: Floats | None
-    bearoff: Floats | None = None
-    gammon: Floats | None = None
-
-    @property
-    def epc(self) -> Floats:
-        """(N,) effective pip counts (EPC): mean rolls times 49/6."""
-        return np.asarray(self.mean_rolls * PIPS_PER_ROLL)
-
-    @property
-    def wastage(self) -> Floats:
-        """(N,) wastage: EPC minus pips."""
-        return np.asarray(self.epc - self.pips)
-
-    def off_within(self, rolls: int) -> Floats:
-        """Return (N,) the probability of having borne off the last chequer within `rolls` rolls."""
-        return within_rolls(self.bearoff, rolls)
-
-    def gammon_saved_within(self, rolls: int) -> Floats:
-        """Return (N,) the probability of having borne off the first chequer within `rolls` rolls."""
-        return within_rolls(self.gammon, rolls)
-
-
-def race_many(databases: Databases, sides: Any) -> Races:
-    """Look up the races of many sides in one one-sided table, the best kind that `databases` hold.
-
-    sides : counts (N, points), position numbers (N,), or a sequence of N `Side` objects.
-    """
-    fitting = choose.one_sided_tables(databases)
-    if not fitting:
-        raise choose.not_covered(databases, wanted="the rolls of one side")
-    table = min(fitting, key=lambda t: choose.RANK[t.kind])
-    numbers = table.numbers(sides)
-    pips = board.unrank_array(numbers, table.points).astype(np.int64) @ np.arange(1, table.points + 1)
-    last = table.rolls(numbers)
-    first = table.first_rolls(numbers) if last.chances is not None else None
-    gammon = None if first is None else first.chances
-    return Races(pips, last.mean, last.deviation, last.chances, gammon)
 
 
 # -- both sides, each playing alone ----------------------------------------------------------------------

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from bgfmt.analysis import choose
-from bgfmt.analysis.cube import LABELS, actions_from_equities
+from bgfmt.analysis.cube import LABELS
 from bgfmt.errors import CapabilityError, NotCoveredError, extra, install_hint
+from bgfmt.extras.arrays.cubes import actions_from_equities
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 

@@ -5,15 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgfmt.analysis import (
-    Advisor,
-    CubeAction,
-    PositionEquities,
-    cube_actions,
-    exact_equities,
-    judge_cube,
-    judge_many,
-)
+from bgfmt import analysis
+from bgfmt.analysis import Advisor, CubeAction, PositionEquities, exact_equities, judge_cube
 from bgfmt.analysis.answers import format_error
 from bgfmt.analysis.cube import ends_soon, label_of
 from bgfmt.analysis.questions import Question, state_of
@@ -84,17 +77,18 @@ def test_kocas_chart(table):
             assert "exactly the same" in centered.certainty
 
 
+@pytest.mark.extra("arrays")
 @pytest.mark.slow
 def test_the_stored_integers_alone_call_the_ties_close():
     pairs = chart()
     us, them = ([side_of(x[k]) for x in pairs] for k in (0, 1))
-    rough = judge_many(stored_two_sided(), us, them)
+    rough = analysis.judge_many(stored_two_sided(), us, them)
     for pair, label, close in zip(pairs, rough.label, rough.close_take, strict=True):
         if pair[:2] in TIES:
             assert close
         else:
             assert label == pair[2]
-    settled = judge_many(stored_two_sided(), us, them, settle=True)
+    settled = analysis.judge_many(stored_two_sided(), us, them, settle=True)
     assert settled.label.tolist() == [p[2] for p in pairs]
     assert [p[:2] in TIES for p in pairs] == settled.tie_take.tolist()
     assert not settled.close.any()
@@ -225,12 +219,13 @@ def test_tables_whose_errors_are_proved():
     assert not TwoSided(points=12, chequers=15, equities=np.empty((0, 0, 4), np.uint16)).error_is_proved
 
 
+@pytest.mark.extra("arrays")
 def test_how_far_the_stored_table_is_from_the_truth():
     stored = np.asarray(stored_two_sided().equities)[1:, 1:] / 32767.5 - 1
     exact = np.asarray(exact_two_sided().equities)[1:, 1:]
     worst = np.abs(stored - exact).max(axis=(0, 1))
     assert worst == pytest.approx([0.000113, 0.000106, 0.000128, 0.000125], abs=6e-7)
-    actions = cube_actions(exact.reshape(-1, 4))
+    actions = analysis.cube_actions(exact.reshape(-1, 4))
     assert actions.double.sum() == 490_816
     assert actions.redouble.sum() == 469_628
     assert (actions.double & actions.take).sum() == pytest.approx(
@@ -251,11 +246,12 @@ def brute_force(owned: float, centered: float, opponent: float) -> tuple[bool, b
     return worth >= centered, worth >= owned, answer == "take", 4 * opponent < 2 * opponent
 
 
+@pytest.mark.extra("arrays")
 def test_ten_thousand_positions_against_brute_force():
     rng = np.random.default_rng(20)
     table = stored_two_sided()
     us, them = rng.integers(1, table.positions, (2, 10_000))
-    actions = judge_many(table, us, them)
+    actions = analysis.judge_many(table, us, them)
     for k in range(10_000):
         raw = table.equities[us[k], them[k]]
         numbers = [float(np.float32(x) * np.float32(1 / 32767.5) - np.float32(1)) for x in raw]
@@ -271,10 +267,14 @@ def test_ten_thousand_positions_against_brute_force():
             assert label_of(one, own) == actions.label[k]
 
 
+@pytest.mark.extra("arrays")
 def test_rounding_turns_no_decision_called_sure():
     exact = np.asarray(exact_two_sided().equities)[1:, 1:].reshape(-1, 4)
     stored = np.asarray(stored_two_sided().equities)[1:, 1:].reshape(-1, 4) / 32767.5 - 1
-    true, seen = cube_actions(exact), cube_actions(stored.astype(np.float32), stored_two_sided())
+    true, seen = (
+        analysis.cube_actions(exact),
+        analysis.cube_actions(stored.astype(np.float32), stored_two_sided()),
+    )
     for decision in ("double", "redouble", "take", "beaver"):
         turned = getattr(true, decision) != getattr(seen, decision)
         ties = getattr(true, f"tie_{decision}", np.zeros(len(turned), bool))
@@ -296,12 +296,13 @@ def test_a_beaver_is_a_decision_too():
     assert unruly.action == "No double, take"
 
 
+@pytest.mark.extra("arrays")
 @pytest.mark.parametrize("cube", ["centered", "owned"])
 @pytest.mark.parametrize("beavers", [None, True, False])
 def test_a_double_costs_what_the_best_reply_leaves(cube, beavers):
     table = exact_two_sided()
     numbers = np.random.default_rng(5).integers(1, table.positions, (300, 2))
-    many = judge_many(table, *numbers.T, beavers=beavers is not False)
+    many = analysis.judge_many(table, *numbers.T, beavers=beavers is not False)
     margins = many.double_margin if cube == "centered" else many.redouble_margin
     advisor = Advisor(table)
     beavered = 0
@@ -334,27 +335,30 @@ def test_certainty_in_words() -> None:
     assert CubeAction(position, "centered", 0.5, 0.51, **about).certainty == words
 
 
+@pytest.mark.extra("arrays")
 def test_cube_actions_of_a_database() -> None:
     table = stored_two_sided()
     numbers = np.arange(1, 40)
-    by_table = cube_actions(table, numbers, numbers[::-1])
-    by_equities = cube_actions(table.lookup_many(numbers, numbers[::-1]), table)
+    by_table = analysis.cube_actions(table, numbers, numbers[::-1])
+    by_equities = analysis.cube_actions(table.lookup_many(numbers, numbers[::-1]), table)
     assert by_table.label.tolist() == by_equities.label.tolist()
     assert by_table.close_take.tolist() == by_equities.close_take.tolist()
 
 
+@pytest.mark.extra("arrays")
 def test_rounding_turns_no_double_called_sure_when_beavers_are_played():
     """A beaver errs by twice as much as a take."""
     table = stored_two_sided()
     exact = np.asarray(exact_two_sided().equities)[1:, 1:].reshape(-1, 4)
     stored = np.asarray(table.equities)[1:, 1:].reshape(-1, 4) / 32767.5 - 1
     for beavers in (True, False):
-        true = cube_actions(exact, beavers=beavers)
-        seen = cube_actions(stored.astype(np.float32), table, beavers=beavers)
+        true = analysis.cube_actions(exact, beavers=beavers)
+        seen = analysis.cube_actions(stored.astype(np.float32), table, beavers=beavers)
         turned = (true.double_margin >= 0) != (seen.double_margin >= 0)
         assert not (turned & ~true.tie_double & ~seen.close_double).any()
 
 
+@pytest.mark.extra("arrays")
 def test_ties_are_claimed_only_where_they_are_proved():
     table = exact_two_sided()
     near = 0
@@ -366,7 +370,7 @@ def test_ties_are_claimed_only_where_they_are_proved():
         assert ends_soon(Position(us, them))
     assert not ends_soon(Position(Side(0, 0, 0, 0, 1, 2), Side(0, 0, 0, 0, 0, 3)))
     values = np.asarray(table.equities)[1:, 1:].reshape(-1, 4)
-    actions = cube_actions(values)
+    actions = analysis.cube_actions(values)
     for row in np.flatnonzero(actions.tie_take):
         us, them = (Side.from_number(int(n) + 1, 6) for n in divmod(int(row), table.positions - 1))
         action = judge_cube(table, position=Position(us, them))
@@ -407,6 +411,7 @@ def test_an_estimate_without_gammons_is_never_beyond_the_point():
         assert max(equities.owned, equities.centered, equities.opponent, equities.cubeless) <= 1
 
 
+@pytest.mark.extra("arrays")
 @pytest.mark.slow
 def test_what_is_refused():
     six = stored_two_sided()
@@ -423,4 +428,4 @@ def test_what_is_refused():
     with pytest.raises(PositionError, match="cube is"):
         judge_cube(six, "elsewhere", position=Position(Side(1), Side(1)))
     with pytest.raises(PositionError, match="shape"):
-        cube_actions(np.zeros((3, 2)))
+        analysis.cube_actions(np.zeros((3, 2)))

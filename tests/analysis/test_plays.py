@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgfmt import met
-from bgfmt.analysis import Advisor, rank_all_rolls, rank_many, rank_plays
-from bgfmt.analysis.bulk import results_of
+from bgfmt import analysis, met
+from bgfmt.analysis import Advisor, rank_all_rolls, rank_plays
 from bgfmt.analysis.questions import Question, state_of
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
@@ -54,7 +53,10 @@ def brute_results(counts: tuple[int, ...], roll: tuple[int, int]) -> set[tuple[i
     return found
 
 
+@pytest.mark.extra("arrays")
 def test_results_against_brute_force():
+    from bgfmt.extras.arrays.plays import results_of
+
     rng = np.random.default_rng(3)
     for points, chequers, many in ((6, 15, 500), (6, 4, 500), (8, 6, 300), (3, 15, 200), (12, 2, 200)):
         numbers = rng.integers(1, board.count(points, chequers), many)
@@ -100,6 +102,7 @@ def reply(table: TwoSided, us: int, them: int, cube: str) -> float:
     return -best[cube]
 
 
+@pytest.mark.extra("arrays")
 @pytest.mark.slow
 @pytest.mark.parametrize("table", [stored_two_sided, exact_two_sided])
 def test_thousands_of_rankings_against_brute_force(table):
@@ -110,7 +113,7 @@ def test_thousands_of_rankings_against_brute_force(table):
     rolls = rng.integers(1, 7, (many, 2))
     for cube in ("cubeless", "owned", "centered", "opponent"):
         measure = "cubeless" if cube == "cubeless" else "money"
-        ranked = rank_many(
+        ranked = analysis.rank_many(
             table, us, them, rolls, cube="centered" if cube == "cubeless" else cube, measure=measure
         )
         for k in range(many if cube == "centered" else many // 10):
@@ -175,6 +178,7 @@ def test_montgomery():
     assert rank_plays(one_sided(), position.us, "21")[0].notation != best.notation
 
 
+@pytest.mark.extra("arrays")
 def test_measures_of_one_side():
     table = one_sided()
     side = Side(0, 0, 0, 2, 3, 4)
@@ -186,7 +190,7 @@ def test_measures_of_one_side():
             assert play.value == pytest.approx(float(value), abs=1e-6)
         values = [p.value for p in plays]
         assert values == sorted(values, reverse=within is not None)
-        bulk = rank_many(table, [side], None, [[5, 6]], measure=measure)
+        bulk = analysis.rank_many(table, [side], None, [[5, 6]], measure=measure)
         assert bulk.values == pytest.approx(values)
     two = Position(side, Side(3))
     assert (
@@ -247,9 +251,12 @@ def test_plays_that_rounding_cannot_tell_apart_are_called_close():
     assert seen > 3
 
 
+@pytest.mark.extra("arrays")
 @pytest.mark.slow
 def test_count_of_plays_that_bear_no_chequer_off():
     """3,825 (position, non-double) pairs where a chequer could go off, but fewest rolls keeps all on the board."""
+    from bgfmt.extras.arrays.plays import results_of
+
     table = means()
     n = board.count(6, 15)
     sides = board.unrank_array(np.arange(1, n), 6)
@@ -286,6 +293,7 @@ def test_rolls():
             parse_roll(bad)
 
 
+@pytest.mark.extra("arrays")
 def test_what_is_refused():
     table = stored_two_sided()
     with pytest.raises(PositionError, match="needs both sides"):
@@ -301,7 +309,7 @@ def test_what_is_refused():
     with pytest.raises(NotCoveredError, match="passed"):
         rank_plays(table, Position(Side(0, 1), Side(*[0] * 23, 1)), "21")
     with pytest.raises(NotCoveredError, match="cubeful"):
-        rank_many(one_sided(), [Side(1)], [Side(1)], [[2, 1]])
+        analysis.rank_many(one_sided(), [Side(1)], [Side(1)], [[2, 1]])
 
 
 def test_contact_is_named_and_who_answers_it() -> None:

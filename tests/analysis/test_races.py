@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgfmt.analysis import SideRace, equities_many, race, race_many, twosided_from_onesided, win_chances
+from bgfmt import analysis
+from bgfmt.analysis import SideRace, equities_many, race, twosided_from_onesided, win_chances
 from bgfmt.analysis.races import outcome_chances, twosided_many
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
@@ -77,18 +78,20 @@ def test_last_roll(counts, rolls):
     assert answer.off_within(31) == pytest.approx(1, abs=1e-6)
 
 
+@pytest.mark.extra("arrays")
 def test_the_least_and_the_most_wasteful_fifteen():
     first, last = board.count(6, 14), board.count(6, 15)
-    races = race_many(means(), np.arange(first, last))
+    races = analysis.race_many(means(), np.arange(first, last))
     least, most = (first + int(k) for k in (races.wastage.argmin(), races.wastage.argmax()))
     assert Side.from_number(least, 6) == Side(0, 0, 0, 3, 5, 7)
     assert Side.from_number(most, 6) == Side(15)
 
 
+@pytest.mark.extra("arrays")
 def test_many_as_one():
     rng = np.random.default_rng(1)
     numbers = rng.integers(1, 54264, 300)
-    races = race_many(one_sided(), numbers)
+    races = analysis.race_many(one_sided(), numbers)
     for k, number in enumerate(numbers):
         one = race(one_sided(), Side.from_number(int(number), 6))
         assert isinstance(one, SideRace)
@@ -103,6 +106,7 @@ def test_many_as_one():
         assert races.gammon_saved_within(2)[k] == pytest.approx(float(one.gammon[:3].sum()), abs=1e-6)
 
 
+@pytest.mark.extra("arrays")
 def test_saving_the_gammon():
     stack = race(one_sided(), Side(*[0] * 5, 15))
     assert isinstance(stack, SideRace)
@@ -110,7 +114,7 @@ def test_saving_the_gammon():
     assert stack.gammon[0] == 0
     # any 6, 5-1, 4-2, 3-3 and 2-2
     assert stack.gammon[1] == pytest.approx(17 / 36, abs=1e-5)
-    assert race_many(one_sided(), [Side(14)]).gammon_saved_within(0)[0] == 1
+    assert analysis.race_many(one_sided(), [Side(14)]).gammon_saved_within(0)[0] == 1
 
 
 def test_win_chances_from_one_sided_tables():
@@ -174,6 +178,7 @@ def test_formula_against_plain_sums():
     assert win_chances([0, 1], [0, 0, 1]) == 1
 
 
+@pytest.mark.extra("arrays")
 def test_what_is_refused():
     assert race(one_sided(), Side(0, 0, 0, 0, 0, 0, 1)).source == "calculation"
     assert race(stored_two_sided(), Side(1)).mean_rolls == 1
@@ -182,4 +187,4 @@ def test_what_is_refused():
     with pytest.raises(PositionError, match="game is over"):
         twosided_from_onesided(one_sided(), Position(Side(), Side(1)))
     with pytest.raises(NotCoveredError, match="no such"):
-        race_many(means(), [Side(1)]).off_within(1)
+        analysis.race_many(means(), [Side(1)]).off_within(1)

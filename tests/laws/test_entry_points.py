@@ -91,6 +91,9 @@ def dir_of_extras(module: ModuleType) -> set[str]:
 
 #: what an extra takes from another, and why
 BETWEEN_EXTRAS = {
+    ("charts.py", "arrays"): "a chart shows the cube actions of many positions",
+    ("exam", "arrays"): "an exam lists the results of many rolls",
+    ("races", "arrays"): "estimates list the results of rolls",
     ("lab", "matches"): "games that are played become recorded matches",
     ("lab", "races"): "the search for the best count estimates races",
     ("cluster", "large"): "workers and devices solve tiles",

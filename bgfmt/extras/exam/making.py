@@ -17,10 +17,10 @@ import numpy as np
 from bgfmt import met as mets
 from bgfmt import solver
 from bgfmt.analysis import PlayOuts, play_out
-from bgfmt.analysis.bulk import results_of
 from bgfmt.analysis.ondemand import solve_match, solve_money
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
 from bgfmt.extras import matches
+from bgfmt.extras.arrays.plays import results_of
 from bgfmt.extras.exam import sets
 from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, OWNERS, PLAY, TAKE, Array, Exam
 from bgfmt.extras.matches.decisions import decisions

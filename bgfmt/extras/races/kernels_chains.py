@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bgfmt.analysis.kernels import find_slot, list_results, unrank_counts
+from bgfmt.analysis.kernels import find_slot
+from bgfmt.extras.arrays.kernels import list_results, unrank_counts
 from bgfmt.game.kernels_results import rank_counts
 from bgfmt.jit import njit
 

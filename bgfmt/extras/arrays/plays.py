@@ -1,4 +1,4 @@
-"""Plays and cube actions of many positions: a compiled loop lists the results; NumPy values and sorts them."""
+"""Plays of many positions: a compiled loop lists the results; NumPy values and sorts them."""
 
 from __future__ import annotations
 
@@ -11,28 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
-from bgfmt.analysis.cube import CubeActions, actions_from_equities, values_after_play
-from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.analysis.cube import values_after_play
+from bgfmt.analysis.measures import Floats, parse_measure, side_values
+from bgfmt.errors import PositionError
+from bgfmt.extras.arrays import kernels
 from bgfmt.game import board
-from bgfmt.game.board import Position, Side
 from bgfmt.game.state import cube_owner
-from bgfmt.tables import EQUITY_COLUMNS, OfRolls, Table
+from bgfmt.tables import Table
 
-__all__ = [
-    "MAX_RESULTS",
-    "SETTLE_LIMIT",
-    "Floats",
-    "RankedMany",
-    "cube_actions",
-    "judge_many",
-    "parse_measure",
-    "rank_many",
-    "results_of",
-    "side_values",
-]
-
-
-Floats = NDArray[Any]
 MAX_RESULTS = 1 << 20  # results that one call of the compiled loop writes
 
 
@@ -54,8 +40,6 @@ def results_of(sides: ArrayLike, rolls: ArrayLike) -> tuple[NDArray[np.int64], N
         int64, the results of all sides one list after another, each in gnubg's order: position numbers on that many
         points.
     """
-    from bgfmt.analysis import kernels
-
     counts = np.ascontiguousarray(sides, np.int8)
     dice = np.asarray(rolls)
     if counts.ndim != 2 or dice.shape != (len(counts), 2):
@@ -174,134 +158,3 @@ def _plays(table: Table, us: Any, rolls: ArrayLike) -> tuple[NDArray[np.int64], 
     lengths, results = results_of(board.unrank_array(ours, table.points), dice)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     return starts, np.repeat(np.arange(len(ours)), lengths), results
-
-
-def parse_measure(measure: str) -> tuple[bool, int | None]:
-    """Parse a measure: return whether it looks at one side only, and the n of "off:n" (else None)."""
-    if measure in ("money", "cubeless"):
-        return False, None
-    if measure == "mean":
-        return True, None
-    name, _, rolls = measure.partition(":")
-    if name == "off" and rolls.isdecimal() and 0 <= int(rolls) < 1000:
-        return True, int(rolls)
-    raise PositionError(f"plays are ranked by money, cubeless, mean or off:n (n rolls), not {measure!r}")
-
-
-def side_values(table: OfRolls, numbers: NDArray[np.int64], within: int | None) -> Floats:
-    """Return the values of positions of one side by which plays are ranked.
-
-    Parameters
-    ----------
-    table
-        A one-sided table.
-    numbers
-        (M,) position numbers of that table.
-    within
-        None for the mean rolls; n for the probability of being off within n rolls.
-
-    Returns
-    -------
-    (M,) float
-    """
-    unique, back = np.unique(numbers, return_inverse=True)
-    found = table.rolls(unique)
-    if within is None:
-        values = found.mean
-    elif found.chances is None:
-        raise NotCoveredError(f"a {table.kind} table has no probability of being off in {within} rolls")
-    else:
-        values = found.chances[:, : within + 1].sum(axis=1)
-    return np.asarray(values)[back.reshape(-1)]
-
-
-# -- cube actions ---------------------------------------------------------------------------------------------
-
-
-def cube_actions(
-    equities: Databases | ArrayLike, error: Any = None, them: Any = None, *, beavers: bool = True
-) -> CubeActions:
-    """Return the cube actions of many positions for money: `cube_actions(db, us, them)`, or of their equities.
-
-    Parameters
-    ----------
-    equities
-        A database or table, or several, followed by `us` and `them`, N sides each as `lookup_many` takes them. Or
-        an array (N, 4): cubeless, owned, centered, opponent of the side on roll, as `lookup_many` returns them.
-    error
-        After an array, its maximum error, or the table it comes from. By default 0 for float64, else that of a 6x8
-        table.
-    them
-        The sides of the opponents, after a database.
-    beavers
-        The side that is doubled may beaver.
-    """
-    if them is not None:
-        databases: Any = equities
-        return judge_many(databases, error, them, beavers=beavers)
-    values: Any = equities
-    return actions_from_equities(values, error, beavers=beavers)
-
-
-SETTLE_LIMIT = 12_000_000  # pairs of boards times cube states
-
-
-def judge_many(
-    databases: Databases,
-    us: Any,
-    them: Any,
-    *,
-    beavers: bool = True,
-    settle: bool = False,
-    limit: int = SETTLE_LIMIT,
-) -> CubeActions:
-    """Return the cube actions of many positions for money, from the first cubeful two-sided table.
-
-    Parameters
-    ----------
-    databases
-        One or more databases or tables.
-    us, them
-        N sides as `lookup_many` takes them, the side on roll and the other.
-    beavers
-        The side that is doubled may beaver.
-    settle
-        Calculate each position exactly where the rounding of the table leaves the action open.
-    limit
-        Largest calculation of one position, in pairs of boards times cube states.
-
-    Raises
-    ------
-    PositionError
-        In one of the positions the game is over.
-    """
-    table = choose.first_two_sided(databases, cubeful=True)
-    ours = table.numbers(us)
-    theirs = table.numbers(them)
-    if not (ours.all() and theirs.all()):
-        over = int(((ours == 0) | (theirs == 0)).argmax())
-        raise PositionError(f"row {over}: the game is over, one side has no chequers left")
-    values = table.lookup_many(ours, theirs)
-    actions = actions_from_equities(values, table, beavers=beavers)
-    if not settle or not actions.close.any():
-        return actions
-    from bgfmt.analysis.ondemand import solve_money
-
-    rows = []
-    better = []
-    for row in np.flatnonzero(actions.close):
-        position = Position(*(Side.from_number(int(k[row]), table.points) for k in (ours, theirs)))
-        try:
-            found = solve_money(position, limit=limit)
-        except NotCoveredError:  # beyond the limit
-            continue
-        rows.append(row)
-        better.append([found.equity(column) for column in EQUITY_COLUMNS])
-    if not rows:
-        return actions
-    values = values.astype(np.float64)
-    values[rows] = better
-    settled = actions_from_equities(values, table, beavers=beavers)
-    for name in ("close_double", "close_redouble", "close_take", "close_beaver"):
-        getattr(settled, name)[rows] = False
-    return settled
