@@ -7,17 +7,13 @@ opened, by its ETag, else its Last-Modified, else its size.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
-import shutil
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
 from threading import Lock, RLock, Thread
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -34,9 +30,7 @@ from bgfmt.errors import (
     extra,
     install_hint,
 )
-from bgfmt.extras.large.chunks import Folder
 from bgfmt.storage.source import LocalCopy, MemorySource, Progress, RangeSource, Scheme, Source
-from bgfmt.storage.system import PathLike
 
 T = TypeVar("T")
 WHOLE_BYTES = 64 << 20
@@ -49,11 +43,6 @@ GAP_PAGES = 1  # missing pages with at most this many present ones between them 
 MAX_REQUEST_BYTES = 4 << 20
 MAX_REQUESTS = 8  # at the same time
 UNCACHED_READ_BYTES = 1 << 20  # reads of this size or more bypass the page cache
-FACTS_NAME = "facts.json"
-CACHE_VARIABLE = "BGFMT_CACHE"
-#: for so long a file on the server counts as unchanged without a request; each response is checked as well
-FRESH_SECONDS = 3600.0
-MAX_DISK_CACHE_BYTES = 4 << 30  # of all cached pages; beyond it the oldest files are removed
 
 
 def open_url(
@@ -65,7 +54,6 @@ def open_url(
     timeout: float = TIMEOUT,
     retries: int = RETRIES,
     headers: Mapping[str, str] | None = None,
-    cache: PathLike | None = None,
 ) -> Source:
     """Open an http or https address as a source.
 
@@ -84,9 +72,6 @@ def open_url(
         Further attempts after a network failure, 429 or 5xx; none once `timeout` seconds have passed.
     headers
         Further request headers.
-    cache
-        A folder in which pages are kept for other and later processes; by default that of the environment
-        variable BGFMT_CACHE, else none.
 
     Raises
     ------
@@ -100,20 +85,11 @@ def open_url(
     if page_bytes < 4096 or page_bytes & (page_bytes - 1):
         raise CapabilityError(f"page_bytes is a power of two from 4096, not {page_bytes}")
     cache_pages = CACHE_BYTES // page_bytes if cache_pages is None else cache_pages
-    folder = os.environ.get(CACHE_VARIABLE) if cache is None else cache
-    kept = KeptPages(folder, web.name, page_bytes) if folder else None
     try:
-        if kept is not None and kept.is_fresh():
-            web.size = kept.size
-            web.seen = kept.mark
-            return RemoteSource(web, b"", page_bytes, cache_pages, kept)
         first, whole = web.fetch_first(page_bytes)
         if whole is not None:
             return WholeRemote(whole, web)
-        if kept is not None:
-            kept.update(web.size, web.seen or "")
-            kept.write(0, first)
-        return RemoteSource(web, first, page_bytes, cache_pages, kept)
+        return RemoteSource(web, first, page_bytes, cache_pages)
     except BaseException:
         web.close()
         raise
@@ -121,8 +97,7 @@ def open_url(
 
 #: of http and https addresses
 WEB = Scheme(
-    open_url,
-    frozenset({"page_bytes", "cache_pages", "whole_bytes", "timeout", "retries", "headers", "cache"}),
+    open_url, frozenset({"page_bytes", "cache_pages", "whole_bytes", "timeout", "retries", "headers"})
 )
 
 
@@ -130,21 +105,18 @@ class RemoteSource(RangeSource):
     """A file on a web server, read in pages.
 
     Pages are cached (least recently used), neighbouring ones fetched in one request. Arrays of more than a page
-    become rows on demand. first : the first page, or nothing. kept : pages cached on disk.
+    become rows on demand. first : the first page.
     """
 
     far = True
 
-    def __init__(
-        self, web: Web, first: bytes, page_bytes: int, cache_pages: int, kept: KeptPages | None = None
-    ) -> None:
+    def __init__(self, web: Web, first: bytes, page_bytes: int, cache_pages: int) -> None:
         super().__init__(web.name, web.size, self._through_pages)
         self._web = web
         self.page_bytes = page_bytes
         self.max_eager_bytes = page_bytes
         self.cache_pages = max(2, cache_pages)
-        self._pages = OrderedDict({0: first} if first else {})
-        self._kept = kept
+        self._pages = OrderedDict({0: first})
         self._lock = RLock()
         self._pool = ThreadPoolExecutor(MAX_REQUESTS, thread_name_prefix="bgfmt-fetch")
 
@@ -195,11 +167,6 @@ class RemoteSource(RangeSource):
         """Return pages by number; missing ones are fetched, neighbours in one request."""
         with self._lock:
             numbers = sorted(numbers)
-            if self._kept is not None:
-                for page in [page for page in numbers if page not in self._pages]:
-                    data = self._kept.read(page)
-                    if data is not None:
-                        self._pages[page] = data
             missing = np.array([page for page in numbers if page not in self._pages], np.int64)
             groups = np.split(missing, np.flatnonzero(np.diff(missing) > GAP_PAGES + 1) + 1)
             ends = [(int(group[0]), int(group[-1]) + 1) for group in groups if len(group)]
@@ -209,8 +176,6 @@ class RemoteSource(RangeSource):
                 for page in range(first, past):
                     at = (page - first) * self.page_bytes
                     self._pages[page] = data[at : at + self.page_bytes]
-                    if self._kept is not None:
-                        self._kept.write(page, self._pages[page])
             found = {page: self._pages[page] for page in numbers}
             for page in numbers:
                 self._pages.move_to_end(page)
@@ -229,12 +194,7 @@ class RemoteSource(RangeSource):
         ]
         run = map if len(pieces) < 2 else self._pool.map
         done = iter(run(lambda piece: self._web.fetch(*piece), pieces))
-        try:
-            return [b"".join(next(done) for _ in range(0, size, MAX_REQUEST_BYTES)) for _, size in ranges]
-        except SourceChangedError:
-            if self._kept is not None:
-                self._kept.forget()
-            raise
+        return [b"".join(next(done) for _ in range(0, size, MAX_REQUEST_BYTES)) for _, size in ranges]
 
     def pick(self, offset: int, width: int, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return records by number, as `RangeSource.pick`; the pages of many records are fetched together."""
@@ -248,83 +208,6 @@ class RemoteSource(RangeSource):
             self.pages(np.unique(np.array([begins, begins + width - 1]) // self.page_bytes).tolist())
             out[part] = super().pick(offset, width, numbers[part])
         return out
-
-
-class KeptPages:
-    """The pages of one address cached on disk for later processes.
-
-    What cannot be read or written counts as absent.
-
-    Each address has its own folder with `facts.json`, which holds the file's size and version mark, and a file
-    for each page. Anything in it may be removed at any time.
-
-    size, mark : size of the file and its version mark (`version_mark`), as of the last request.
-    """
-
-    def __init__(self, folder: PathLike, url: str, page_bytes: int) -> None:
-        name = hashlib.sha256(f"{page_bytes} {url}".encode()).hexdigest()[:32]
-        self.root = Path(folder)
-        self.folder = Path(folder) / name
-        self.page_bytes = page_bytes
-        self._files = Folder(self.folder)
-        self.size = 0
-        self.mark = ""
-
-    def is_fresh(self) -> bool:
-        """Load size and version mark of the cached file; return whether they were checked within `FRESH_SECONDS`."""
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            path = self.folder / FACTS_NAME
-            facts = json.loads(path.read_bytes())
-            self.size = int(facts["size"])
-            self.mark = str(facts["mark"])
-            return 0 <= time.time() - path.stat().st_mtime < FRESH_SECONDS
-        return False
-
-    def update(self, size: int, mark: str) -> None:
-        """Set the file's current size and version mark; if they changed, its cached pages are removed."""
-        known = (self.size, self.mark)
-        if known != (size, mark):
-            self.forget()
-        self.size = size
-        self.mark = mark
-        with suppress(OSError):
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._files.write(FACTS_NAME, [json.dumps({"size": size, "mark": mark}).encode()])
-        self._evict_oldest()
-
-    def forget(self) -> None:
-        """Remove all pages of this address from the disk cache."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def read(self, page: int) -> bytes | None:
-        """Return a page from the disk cache, or None if it is not there."""
-        with suppress(OSError):
-            data = (self.folder / str(page)).read_bytes()
-            if len(data) == min(self.page_bytes, self.size - page * self.page_bytes):
-                return data
-        return None
-
-    def write(self, page: int, data: bytes) -> None:
-        """Store a page in the disk cache; failures are ignored."""
-        with suppress(OSError):
-            self._files.write(str(page), [data])
-
-    def _evict_oldest(self) -> None:
-        """Remove the oldest pages of all addresses if they exceed `MAX_DISK_CACHE_BYTES`, down to 3/4 of that."""
-        found: list[tuple[float, int, Path]] = []
-        with suppress(OSError):
-            for file in self.root.glob("*/[0-9]*"):
-                status = file.stat()
-                found.append((status.st_mtime, status.st_size, file))
-        left = sum(size for _, size, _ in found)
-        if left <= MAX_DISK_CACHE_BYTES:
-            return
-        for _, size, file in sorted(found):
-            if left <= MAX_DISK_CACHE_BYTES * 3 // 4:
-                return
-            with suppress(OSError):
-                file.unlink()
-            left -= size
 
 
 class WholeRemote(MemorySource):

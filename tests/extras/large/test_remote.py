@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -436,43 +435,3 @@ def test_an_index_that_points_elsewhere_is_found_without_its_sum(packed: Path, t
             pytest.raises(CorruptError),
         ):
             far.lookup_many([us], [them])
-
-
-def test_pages_are_kept_on_the_disk(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache = tmp_path / "cache"
-    with serving(packed) as server:
-        with bgfmt.open(server.url, cache=cache) as far:
-            first = far.lookup_many([3, 400], [5, 100])
-        before = len(server.asked)
-        monkeypatch.setenv("BGFMT_CACHE", str(cache))
-        with bgfmt.open(server.url) as far:
-            assert np.array_equal(far.lookup_many([3, 400], [5, 100]), first)
-        assert len(server.asked) == before
-        (folder,) = cache.iterdir()
-        page = next(file for file in folder.iterdir() if file.name.isdigit() and file.name != "0")
-        page.write_bytes(page.read_bytes()[:-1])  # cut short: fetched again
-        with bgfmt.open(server.url) as far:
-            assert np.array_equal(far.lookup_many([3, 400], [5, 100]), first)
-        assert len(server.asked) == before + 1
-        server.tag = '"two"'
-        page.unlink()
-        with pytest.raises(SourceChangedError), bgfmt.open(server.url) as far:
-            far.lookup_many([3, 400], [5, 100])
-        assert not list(cache.iterdir())
-        with bgfmt.open(server.url) as far:
-            assert np.array_equal(far.lookup_many([3, 400], [5, 100]), first)
-        os.utime(
-            next(cache.glob("*/facts.json")), (0, 0)
-        )  # long ago: the server is asked whether it is the same
-        before = len(server.asked)
-        with bgfmt.open(server.url) as far:
-            far.lookup_many([3, 400], [5, 100])
-        assert server.asked[before:] == ["GET bytes=0-16383"]
-        monkeypatch.setattr(remote, "MAX_DISK_CACHE_BYTES", 65536 * 3)
-        os.utime(next(cache.glob("*/facts.json")), (0, 0))
-        with bgfmt.open(server.url):
-            assert sum(file.stat().st_size for file in cache.glob("*/[0-9]*")) <= 65536 * 3
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    with serving(packed) as server, bgfmt.open(server.url, cache=blocked) as far:  # nothing can be kept there
-        assert np.array_equal(far.lookup_many([3, 400], [5, 100]), first)
