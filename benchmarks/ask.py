@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 import bgfmt
-from bgfmt.analysis import cube_actions, judge_cube, race_many, rank_many, rank_plays
+from bgfmt import Advisor, GameState
+from bgfmt.analysis import cube_actions, race_many, rank_many
 from bgfmt.analysis.races import twosided_many
 from bgfmt.game.board import Position, Side, unrank_array
 
@@ -54,11 +55,12 @@ def main(arguments: list[str]) -> None:
             for pair in zip(us[:500], them[:500], strict=True)
         ]
         dice = [(int(a), int(b)) for a, b in rolls[:500]]
+        advisor = Advisor(db, calculate="nothing")
         best(
             "500 single decisions: all plays ranked",
-            lambda: [rank_plays(db, p, r) for p, r in zip(positions, dice, strict=True)],
+            lambda: [advisor.plays(GameState.of(p, r)) for p, r in zip(positions, dice, strict=True)],
         )
-        best("500 single decisions: cube", lambda: [judge_cube(db, position=p) for p in positions])
+        best("500 single decisions: cube", lambda: [advisor.cube(GameState.of(p)) for p in positions])
     if len(arguments) > 1:
         with bgfmt.open(arguments[1]) as db:
             print(db)

@@ -15,7 +15,7 @@ from bgfmt.tables.registry import EntryPoint, entry_points
 PREFIX = "analysis."  # of the entry points `bgfmt.names` that add names here
 
 _NAMES = {
-    "advisor": "Advisor equities exact_equities judge_cube race rank_all_rolls rank_plays",
+    "advisor": "Advisor",
     "answers": "Decision PositionEquities RankedPlay RankedPlays Resignation SideRace",
     "choose": "Databases equities_many",
     "cube": "CubeAction",

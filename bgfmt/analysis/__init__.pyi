@@ -3,12 +3,6 @@
 from typing import Any
 
 from bgfmt.analysis.advisor import Advisor as Advisor
-from bgfmt.analysis.advisor import equities as equities
-from bgfmt.analysis.advisor import exact_equities as exact_equities
-from bgfmt.analysis.advisor import judge_cube as judge_cube
-from bgfmt.analysis.advisor import race as race
-from bgfmt.analysis.advisor import rank_all_rolls as rank_all_rolls
-from bgfmt.analysis.advisor import rank_plays as rank_plays
 from bgfmt.analysis.answers import Decision as Decision
 from bgfmt.analysis.answers import PositionEquities as PositionEquities
 from bgfmt.analysis.answers import RankedPlay as RankedPlay

@@ -31,38 +31,24 @@ from bgfmt.analysis.answers import (
     SideRace,
     Source,
 )
-from bgfmt.analysis.choose import Asked, Databases
+from bgfmt.analysis.choose import Asked
 from bgfmt.analysis.cube import CubeAction, Grid, values_after_play
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.outside import OutsideEngine, PlainRule, untidiness
-from bgfmt.analysis.positions import one_or_two
 from bgfmt.analysis.sources import Calculate, Limits, Progress, Sources, Worths
 from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
-from bgfmt.game.moves import ROLLS, Play, legal_plays, parse_roll
+from bgfmt.game.moves import Play, legal_plays
 from bgfmt.game.results import HOME
-from bgfmt.game.state import OVER, Dice, GameState, as_state, cube_owner, pair_of_dice
+from bgfmt.game.state import OVER, Dice, GameState, as_state, pair_of_dice
 from bgfmt.met import Met
 from bgfmt.met.score import Score, score_of
 from bgfmt.storage import PathLike
-from bgfmt.tables import Equities, bounds
 
 if TYPE_CHECKING:
     from bgfmt.analysis.solving import Solved
 
-__all__ = [
-    "SURE_LOSS",
-    "Advisor",
-    "Asking",
-    "Outside",
-    "Roll",
-    "equities",
-    "exact_equities",
-    "judge_cube",
-    "race",
-    "rank_all_rolls",
-    "rank_plays",
-]
+__all__ = ["SURE_LOSS", "Advisor", "Asking", "Outside"]
 
 
 SURE_LOSS = -1.0 + 1e-6  # a stored cubeless equity of 0 reads as -1 exactly
@@ -553,124 +539,3 @@ def _ranked(plays: list[Play], worths: Worths, order: list[int], **asked: Any) -
     errors = {name: None if size is None else {"value": size} for name, size in errors.items()}
     errors["proved"] = worths.proved
     return RankedPlays(**asked, **errors, source=worths.source, table=worths.table, plays=tuple(rows))
-
-
-# -- single queries as functions of the databases --------------------------------------------------------
-
-Roll = tuple[int, int]
-
-
-def race(databases: Databases, side: Side | str) -> SideRace:
-    """Return the distribution of rolls, effective pips and wastage of one side; see `Advisor.race`."""
-    return Advisor(databases).race(side)
-
-
-def equities(databases: Databases, position: Position | str) -> PositionEquities:
-    """Return win and gammon probabilities and money equities of a position, from tables or an estimate.
-
-    As `Advisor.equities`, but nothing is calculated.
-    """
-    return Advisor(databases, calculate="nothing").equities(position)
-
-
-def exact_equities(position: Position, *, limit: int | None = None) -> PositionEquities | None:
-    """Calculate the exact money equities of a race from the rules, without tables.
-
-    limit : largest calculation, in pairs of boards times cube states; None is returned beyond it.
-
-    Raises PositionError if the game is over and NotCoveredError for contact.
-    """
-    from bgfmt.analysis.solving import DEFAULT_LIMIT
-
-    choose.check_race(position)
-    sources = Sources(Library(), limit=DEFAULT_LIMIT if limit is None else limit)
-    return sources.exact_equities(GameState.of(position))
-
-
-def judge_cube(
-    asked: Equities | PositionEquities | Databases,
-    cube: str = "centered",
-    *,
-    position: Position | str | None = None,
-    error: float | None = None,
-    settle: bool = False,
-) -> CubeAction:
-    """Judge the cube action of one position, for money.
-
-    Parameters
-    ----------
-    asked
-        Equities of a position, or the databases to query; then `position` is needed.
-    cube
-        "centered", "owned" (by the side on roll) or "opponent".
-    position
-        The position to look up in the databases.
-    error
-        Greatest error of the equities in `asked`; by default that of gnubg's 6x8 table.
-    settle
-        Calculate exactly where the rounding of the table leaves the action open, so that ties are proved and near
-        ties decided.
-
-    Raises
-    ------
-    NotCoveredError
-        No table covers the position, or only its cubeless equity is known.
-    """
-    owner = cube_owner(cube)
-    calculate: Calculate = "close" if settle else "nothing"
-    if not isinstance(asked, (Equities, PositionEquities)):
-        if position is None:
-            raise PositionError("name the position to judge")
-        position = Position.parse(position) if isinstance(position, str) else position
-        return Advisor(asked, calculate=calculate).cube(GameState.of(position, cube=owner))
-    if asked.owned is None or asked.centered is None or asked.opponent is None:
-        raise NotCoveredError(f"{asked.position}: only cubeless equities are known")
-    known = max(bounds.stored_error(6, 8)) if error is None else error
-    rolling = {"owned": asked.owned, "centered": asked.centered, "opponent": asked.opponent}[owner]
-    return CubeAction(asked.position, owner, rolling, 2 * asked.opponent, error=known)
-
-
-def rank_plays(
-    databases: Databases,
-    position: Position | Side | str,
-    roll: str | Roll,
-    *,
-    cube: str = "centered",
-    measure: str | None = None,
-) -> list[RankedPlay]:
-    """Rank all plays of a roll, best first, as `Advisor.plays` for two sides and `Advisor.side_plays` for one.
-
-    Parameters
-    ----------
-    databases
-        The databases to query; nothing is calculated.
-    position
-        Both sides, the side on roll first, or one side.
-    roll
-        "61", "6-1" or (6, 1).
-    cube
-        "centered", "owned" or "opponent", seen by the side that plays; used by the measure "money" only.
-    measure
-        "money" (the default for two sides), "cubeless", "mean" (the default for one side) or "off:n".
-    """
-    advisor = Advisor(databases, calculate="nothing")
-    dice = parse_roll(roll)
-    if isinstance(position, str):
-        position = one_or_two(position)
-    if isinstance(position, Side):
-        return list(advisor.side_plays(position, dice, measure or "mean").plays)
-    return list(advisor.plays(GameState.of(position, dice, cube=cube), measure=measure).plays)
-
-
-def rank_all_rolls(
-    databases: Databases,
-    position: Position | Side | str,
-    *,
-    cube: str = "centered",
-    measure: str | None = None,
-) -> dict[Roll, list[RankedPlay]]:
-    """Rank the plays of each of the 21 rolls; return the lists of `rank_plays` by dice (larger, smaller)."""
-    return {
-        (high, low): rank_plays(databases, position, (high, low), cube=cube, measure=measure)
-        for high, low, _ in ROLLS
-    }

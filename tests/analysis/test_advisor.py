@@ -15,7 +15,7 @@ import pytest
 
 import bgfmt
 from bgfmt import GameState, Position, Side, met
-from bgfmt.analysis import Advisor, Library, judge_cube, rank_plays
+from bgfmt.analysis import Advisor, Library
 from bgfmt.analysis import library as libraries
 from bgfmt.analysis.sources import Sources
 from bgfmt.cli import run
@@ -28,6 +28,7 @@ from bgfmt.solver.match import match_score
 from bgfmt.tables import OneSided, TwoSided, bounds
 from tests.conftest import FIXTURES
 from tests.support.analysis_tables import one_sided, stored_two_sided
+from tests.support.single import judge_cube, rank_plays
 
 GOLDEN = FIXTURES / "golden" / "gnubg"
 HERE = Position.parse("0 1 0 0 1 / 0 1 1")

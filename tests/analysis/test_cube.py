@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bgfmt import analysis
-from bgfmt.analysis import Advisor, CubeAction, PositionEquities, exact_equities, judge_cube
+from bgfmt.analysis import Advisor, CubeAction, PositionEquities
 from bgfmt.analysis.answers import format_error
 from bgfmt.analysis.cube import ends_soon, label_of
 from bgfmt.analysis.questions import Question, state_of
@@ -16,6 +16,7 @@ from bgfmt.game.state import GameState
 from bgfmt.solver.registry import solver_of
 from bgfmt.tables import Equities, TwoSided
 from tests.support.analysis_tables import exact_two_sided, one_sided, stored_two_sided
+from tests.support.single import exact_equities, judge_cube
 
 # Bob Koca, "Curing your short bearoff blues" (2007), as far as it is quoted here: rows on roll, columns waiting,
 # chequers by their points, labels of `bgfmt.analysis.cube.LABELS`

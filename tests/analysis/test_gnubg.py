@@ -10,10 +10,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from bgfmt.analysis import judge_cube, rank_plays, twosided_from_onesided
+from bgfmt.analysis import twosided_from_onesided
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from tests.support.analysis_tables import one_sided, stored_two_sided
+from tests.support.single import judge_cube, rank_plays
 
 MANY = 200
 SETTINGS = """set player 0 human

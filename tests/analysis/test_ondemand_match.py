@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgfmt import met
-from bgfmt.analysis import exact_equities, solving
+from bgfmt.analysis import solving
 from bgfmt.analysis.cube import TIE, MatchCube
 from bgfmt.analysis.ondemand import plan_match, scores_grid, solve_match, solve_money
 from bgfmt.errors import NotCoveredError, PositionError
@@ -20,6 +20,7 @@ from bgfmt.met import Met
 from bgfmt.met.score import CubeState, Score
 from bgfmt.solver import columns
 from tests.support.match_brute import Board, Brute
+from tests.support.single import exact_equities
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "match"
 XG2 = met.load()

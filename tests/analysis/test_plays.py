@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bgfmt import analysis, met
-from bgfmt.analysis import Advisor, rank_all_rolls, rank_plays
+from bgfmt.analysis import Advisor
 from bgfmt.analysis.questions import Question, state_of
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
@@ -16,6 +16,7 @@ from bgfmt.game.state import GameState
 from bgfmt.tables import TwoSided
 from bgfmt.tables.rolls import rolls_of
 from tests.support.analysis_tables import exact_two_sided, means, one_sided, stored_two_sided
+from tests.support.single import rank_all_rolls, rank_plays
 
 
 def brute_results(counts: tuple[int, ...], roll: tuple[int, int]) -> set[tuple[int, ...]]:

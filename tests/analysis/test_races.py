@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from bgfmt import analysis
-from bgfmt.analysis import SideRace, equities_many, race, twosided_from_onesided, win_chances
+from bgfmt.analysis import SideRace, equities_many, twosided_from_onesided, win_chances
 from bgfmt.analysis.races import outcome_chances, twosided_many
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import OneSided
 from tests.support.analysis_tables import exact_two_sided, means, one_sided, stored_two_sided
+from tests.support.single import race
 
 # counts, exact mean, EPC and wastage
 RACES = [

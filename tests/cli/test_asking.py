@@ -370,14 +370,15 @@ def test_without_matplotlib(ask, monkeypatch):
 def test_single_questions_do_not_wake_the_compiler(golden):
     script = f"""
 import sys, bgfmt
-from bgfmt.analysis import judge_cube, race, rank_plays
+from bgfmt import Advisor, GameState
 from bgfmt.game.board import Position, Side
 folder = {str(golden / "gnubg")!r}
 with bgfmt.open(folder + "/ts_06x04.bd") as ts, bgfmt.open(folder + "/os_p04.bd") as one:
     position = Position(Side(0, 1, 0, 1), Side(0, 1, 1))
-    judge_cube([ts, one], position=position)
-    rank_plays([ts, one], position, "21")
-    race(one, position.us)
+    advisor = Advisor([ts, one], calculate="nothing")
+    advisor.cube(GameState.of(position))
+    advisor.plays(GameState.of(position, (2, 1)))
+    advisor.race(position.us)
 print("numba" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -27,18 +27,12 @@ from bgfmt.analysis import (
     SideRace,
     TwoSidedEstimate,
     cube_actions,
-    equities,
     equities_many,
     estimate_many,
-    exact_equities,
-    judge_cube,
     judge_many,
     play_out,
-    race,
     race_many,
-    rank_all_rolls,
     rank_many,
-    rank_plays,
     twosided_from_onesided,
     twosided_many,
     win_chances,
@@ -105,12 +99,12 @@ def answers(databases: list[Database], position: Position) -> None:
         assert_type(value, PositionEquities)
     assert_type(plays, RankedPlays)
     asked: Databases = databases
-    one = judge_cube(asked, "centered", position=position)
+    plain = Advisor(asked, calculate="nothing")
+    one = plain.cube(GameState.of(position))
     assert_type(one, CubeAction)
     print(one.action, one.double_margin, one.sure, one.as_dict())
-    ranked = rank_plays(databases, position, "21")
-    best: RankedPlay = ranked[0]
-    print(best.notation, best.value, best.loss, len(rank_all_rolls(databases, position)))
+    best: RankedPlay = plain.plays(GameState.of(position, (2, 1))).plays[0]
+    print(best.notation, best.value, best.loss)
     estimate = twosided_from_onesided(databases, position)
     assert_type(estimate, TwoSidedEstimate)
     chance: float = estimate.win
@@ -120,9 +114,9 @@ def answers(databases: list[Database], position: Position) -> None:
     print(chance, many.label, cube_actions(equities_many(databases, us, them)).take)
     races: Races = race_many(databases, us)
     many_plays: RankedMany = rank_many(databases, us, them, [(2, 1)])
-    print(race(databases, position.us).epc, races.mean_rolls, many_plays.values)
+    print(races.mean_rolls, many_plays.values)
     print(twosided_many(databases, us, them), estimate_many(us, them))
-    print(equities(databases, position), exact_equities(position), win_chances([0, 1.0], [0, 1.0]))
+    print(plain.equities(GameState.of(position)), win_chances([0, 1.0], [0, 1.0]))
 
 
 def names(position: Position) -> None:

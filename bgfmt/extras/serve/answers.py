@@ -15,14 +15,15 @@ import numpy as np
 
 from bgfmt import jit
 from bgfmt import met as mets
-from bgfmt.analysis import choose, exact_equities, questions
+from bgfmt.analysis import choose, questions
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import SideRace
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.positions import COUNTS, one_or_two
 from bgfmt.analysis.questions import CubeAnswer, Question, TwoRaces
 from bgfmt.analysis.shapes import Plain
-from bgfmt.analysis.sources import ResultCache
+from bgfmt.analysis.solving import DEFAULT_LIMIT
+from bgfmt.analysis.sources import ResultCache, Sources
 from bgfmt.cli.asking import DICE, explain_ignored, explain_ignored_in_race
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.extras.serve.holdings import Holding, Holdings
@@ -235,7 +236,8 @@ class Answers:
         yield
         if self.settle != 0:
             for them in (Side(1, 1), Side(1)):  # sides alike have a kernel of their own
-                exact_equities(Position(Side(1, 1), them))
+                state = GameState.of(Position(Side(1, 1), them))
+                Sources(Library(), limit=DEFAULT_LIMIT).exact_equities(state)
         race = Position(Side(1, 1), Side(1, 1))
         sources = self._adviser(Question(), calculate=self.settle != 0).sources
         if sources.may_estimate(race):

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 import bgfmt
-from bgfmt.analysis import Advisor, judge_cube, rank_plays
+from bgfmt.analysis import Advisor
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import position_id
+from tests.support.single import judge_cube, rank_plays
 
 PLUGIN = Path(__file__).resolve().parents[1] / "bgfmt_gnubg.py"
 POSITION = Position(Side(0, 1, 1, 0, 2), Side(0, 2, 1, 1))

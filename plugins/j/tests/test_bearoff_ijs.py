@@ -13,9 +13,9 @@ import pytest
 
 import bgfmt
 from bgfmt import Side
-from bgfmt.analysis import rank_plays
 from bgfmt.extras.lab import orders
 from bgfmt.extras.lab.articles import systems
+from tests.support.single import rank_plays
 
 SCRIPT = Path(__file__).resolve().parents[1] / "bearoff.ijs"
 GOLDEN = Path(__file__).resolve().parents[3] / "fixtures" / "golden"

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 import bgfmt
-from bgfmt.analysis import Advisor, judge_cube, rank_plays
+from bgfmt.analysis import Advisor
 from bgfmt.extras.hosts.ubgi import MAX_COMMAND_BYTES, Engine
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import gnubg_id, xgid
 from bgfmt.game.state import GameState
+from tests.support.single import judge_cube, rank_plays
 from tests.support.ubgi_controller import play_games
 
 

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import bgfmt
-from bgfmt.analysis import Advisor, judge_cube, rank_plays
+from bgfmt.analysis import Advisor
 from bgfmt.cli import cli, run
 from bgfmt.errors import BgfmtError
 from bgfmt.extras.matches import Match, read
@@ -27,6 +27,7 @@ from bgfmt.game.moves import legal_plays
 from bgfmt.game.state import GameState
 from tests.conftest import FIXTURES, GOLDEN
 from tests.support.match_making import Maker, MatchPrices, MoneyPrices
+from tests.support.single import judge_cube, rank_plays
 
 #: seeds of matches that have many priced decisions of all kinds in few games: for money, and at a score
 RICH, RICH_AT_SCORE = 58, 6
