@@ -16,27 +16,74 @@ from bgfmt.extras.serve import shapes
 # -- Markdown ------------------------------------------------------------------------------------------------
 
 
+#: shapes in the order of docs/json.md
+_PAGE = (
+    "Origin",
+    "TwoRaces",
+    "SideRace",
+    "Estimate",
+    "CubeAnswer",
+    "CubeAction",
+    "Insight",
+    "MatchCubeAnswer",
+    "Choices",
+    "Losses",
+    "Met",
+    "ScoresAnswer",
+    "Cell",
+    "PlayAnswer",
+    "RankedRoll",
+    "RankedPlay",
+)
+#: shapes of whole answers, which have `asked` too
+_WHOLE = ("SideRace", "TwoRaces", "CubeAnswer", "MatchCubeAnswer", "ScoresAnswer", "PlayAnswer")
+#: heading of docs/json.md for the fields of most answers: `asked`, `position`, an origin
+_COMMON = "Common fields"
+
+
 def markdown(shape: type[Plain]) -> str:
-    """A shape as a table of docs/json.md; those of whole answers have the text of the question, too."""
+    """A shape as a table of docs/json.md; fields described above on the page only refer to that place."""
     rows = ["| field | type | meaning |", "| --- | --- | --- |"]
-    if shapes.name_of(shape) in (
-        "SideRace",
-        "TwoRaces",
-        "CubeAnswer",
-        "MatchCubeAnswer",
-        "ScoresAnswer",
-        "PlayAnswer",
-    ):
-        rows.append("| `asked`? | `string` | As typed or sent; not in a part of another answer |")
+    repeated: dict[tuple[str, str], list[str]] = {}
+    if shapes.name_of(shape) in _WHOLE:
+        repeated[_COMMON, ""] = ["`asked`?"]
     for one in shapes.entries(shape):
-        about = one.about.removesuffix(".")  # a single sentence in a table needs none
-        rows.append(f"| `{one.name}`{'?' * one.optional} | `{_words(one.type)}` | {about} |")
+        name = f"`{one.name}`{'?' * one.optional}"
+        heading, kind = _described(shape, one)
+        if heading:
+            repeated.setdefault((heading, kind), []).append(name)
+        else:
+            about = one.about.removesuffix(".")  # a single sentence in a table needs none
+            rows.append(f"| {name} | `{_words(one.type)}` | {about} |")
+    for (heading, kind), names in repeated.items():
+        link = f"[{heading}](#{heading.lower().replace(' ', '-')})"
+        rows.append(f"| {', '.join(names)} |{f' `{kind}`' * bool(kind)} | See {link} |")
     return "\n".join(rows)
+
+
+def _described(shape: type[Plain], field: shapes.Entry) -> tuple[str, str]:
+    """The heading under which a field is described above on docs/json.md, and its type if it differs from there.
+
+    A field that may be missing is never null.
+    """
+    if field.name == "position" and _words(field.type) == "string":
+        return _COMMON, ""
+    names = _PAGE[: _PAGE.index(shapes.name_of(shape))]
+    for before in (shapes.SHAPES[name] for name in names):
+        for other in shapes.entries(before):
+            if (other.name, other.about) == (field.name, field.about):
+                kind = _words(field.type)
+                there = other.type._replace(nullable=False) if field.optional else other.type
+                return _title(before), "" if kind == _words(there) else kind
+    return "", ""
 
 
 def _title(shape: type[Plain]) -> str:
     """The heading of a shape on docs/json.md, such as `Match cube`."""
-    words = re.findall("[A-Z][a-z]*", shapes.name_of(shape).removesuffix("Answer").removeprefix("Ranked"))
+    name = shapes.name_of(shape)
+    if name == "Origin":
+        return _COMMON
+    words = re.findall("[A-Z][a-z]*", name.removesuffix("Answer").removeprefix("Ranked"))
     return shape.TITLE or " ".join(words).capitalize()
 
 
@@ -121,7 +168,7 @@ _MARKED = re.compile(
 def texts() -> dict[str, str]:
     """The generated texts, by the name that stands in their marks."""
     return {
-        **{name: markdown(shape) for name, shape in shapes.SHAPES.items()},
+        **{name: markdown(shapes.SHAPES[name]) for name in _PAGE},
         "options": option_table((*STATE, *MET, *specific_options("cube"), *specific_options("play"))),
         "parameters": option_table([name for name in options() if name != "position"], http=True),
         "typescript": "\n\n".join(map(typescript, shapes.SHAPES.values())),

@@ -84,18 +84,15 @@ class SourcedAnswer(Plain):
     FIELDS = ESTIMATED
 
     source: Annotated[
-        Source,
-        "The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`.",
+        Source, "A kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`."
     ]
-    table: Annotated[str | None, "The name of the table; null for a calculation."] = None
+    table: Annotated[str | None, "Name of the table; null for a calculation."] = None
     max_error: Annotated[
         Mapping[str, float] | None,
-        "The maximum error of each number, by name; for estimates and rollouts the error that 99.9 % of them do not "
-        "exceed; null if unknown.",
+        "Maximum error of each number, by name (99.9 % bound for estimates and rollouts); null if unknown.",
     ] = None
     usual_error: Annotated[
-        Mapping[str, float] | None,
-        "For estimates and rollouts the errors that 95 % of them do not exceed; null for other answers.",
+        Mapping[str, float] | None, "For estimates and rollouts: 95 % bound of the error, by name."
     ] = None
     proved: bool = (
         True  # False if `max_error` is not proved for a table of this size, only measured on others
@@ -116,27 +113,27 @@ class SideRace(OneSideAnswer, SourcedAnswer):
         "bearoff? off_within?=off_chances gammon? gammon_saved_within?=saved_chances"
     ) + ORIGIN
 
-    side: Annotated[Side, "The counts of the side."]
-    number: Annotated[int, "The position number, in that table."]
-    mean_rolls: Annotated[float, "The mean of the rolls to bear off the last chequer."]
-    std_rolls: Annotated[float | None, "The standard deviation of those rolls."] = None
-    gammon_mean_rolls: Annotated[float | None, "The mean of the rolls to bear off the first chequer."] = None
-    gammon_std_rolls: Annotated[float | None, "The standard deviation of those rolls."] = None
+    side: Annotated[Side, "Counts of the side."]
+    number: Annotated[int, "Position number in that table."]
+    mean_rolls: Annotated[float, "Mean rolls to bear off the last chequer."]
+    std_rolls: Annotated[float | None, "Standard deviation of those rolls."] = None
+    gammon_mean_rolls: Annotated[float | None, "Mean rolls to bear off the first chequer."] = None
+    gammon_std_rolls: Annotated[float | None, "Standard deviation of those rolls."] = None
     bearoff: Annotated[
-        Chances | None, "The probabilities of bearing off the last chequer in exactly 0, 1, 2, ... rolls."
+        Chances | None, "Probabilities of bearing off the last chequer in exactly 0, 1, 2, ... rolls."
     ] = None
     gammon: Annotated[
-        Chances | None, "The probabilities of bearing off the first chequer in exactly 0, 1, 2, ... rolls."
+        Chances | None, "Probabilities of bearing off the first chequer in exactly 0, 1, 2, ... rolls."
     ] = None
 
     @property
     def off_chances(self) -> Chances | None:
-        """The probabilities of being off within 0, 1, 2, ... rolls."""
+        """Probabilities of being off within 0, 1, 2, ... rolls."""
         return None if self.bearoff is None else cumulate(self.bearoff)
 
     @property
     def saved_chances(self) -> Chances | None:
-        """The probabilities of bearing off the first chequer within 0, 1, 2, ... rolls."""
+        """Probabilities of bearing off the first chequer within 0, 1, 2, ... rolls."""
         return None if self.gammon is None else cumulate(self.gammon)
 
     def off_within(self, rolls: int) -> float:
@@ -171,16 +168,14 @@ class PositionEquities(SourcedAnswer):
     FIELDS = "position win win_gammon lose_gammon cubeless owned centered opponent gammons" + ESTIMATED
 
     position: Annotated[Position, "Both sides, the side on roll first."]
-    win: Annotated[Chance | None, "The probability of winning without a cube; null where it is not known."]
-    win_gammon: Annotated[Chance | None, "The probability of winning a gammon; null where it is not known."]
-    lose_gammon: Annotated[Chance | None, "The probability of losing a gammon; null where it is not known."]
-    cubeless: Annotated[float, "The equity without a cube."]
-    owned: Annotated[float, "The equity of rolling on with the cube on the own side."]
-    centered: Annotated[float, "The equity of rolling on with the cube in the middle."]
-    opponent: Annotated[float, "The equity with the cube on the other side."]
-    gammons: Annotated[Gammons, "`none` (impossible), `counted`, or `ignored` though they are possible."] = (
-        "none"
-    )
+    win: Annotated[Chance | None, "Win probability without a cube."]
+    win_gammon: Annotated[Chance | None, "Probability of winning a gammon."]
+    lose_gammon: Annotated[Chance | None, "Probability of losing a gammon."]
+    cubeless: Annotated[float, "Equity without a cube."]
+    owned: Annotated[float, "Equity of not doubling, owning the cube."]
+    centered: Annotated[float, "Equity of not doubling, cube centered."]
+    opponent: Annotated[float, "Equity with the opponent owning the cube."]
+    gammons: Annotated[Gammons, "`none` (impossible), `counted`, or `ignored` though possible."] = "none"
 
 
 def format_error(error: float) -> str:
@@ -227,20 +222,20 @@ class RankedPlay(Plain):
 
     FIELDS = "play=notation result=shown_result value loss close mwc? loss_mwc? loss_emg?"
 
-    notation: Annotated[str, "The play, such as `6/5 6/off`."]
+    notation: Annotated[str, "Play, such as `6/5 6/off`."]
     result: Position
     value: Annotated[
         float | None,
-        "The value by the measure: an equity (`money`, `match`, `cubeless`), rolls (`mean`) or a probability "
-        "(`off:N`); null for the only legal play.",
+        "Value by the measure: equity (`money`, `match`, `cubeless`), rolls (`mean`) or probability (`off:N`); null "
+        "for the only legal play.",
     ]
-    loss: Annotated[float | None, "What it loses against the best play, never negative."]
+    loss: Annotated[float | None, "Loss against the best play, never negative."]
     moves: tuple[Move, ...] = ()
     measure: str = "money"
     approximate: bool = False
     close: Annotated[bool, "Whether the loss is within the error, so that both plays may be equal."] = False
-    mwc: Annotated[Chance | None, "At a score, the match winning chance after it."] = None
-    loss_mwc: Annotated[float | None, "At a score, the loss of match winning chance."] = None
+    mwc: Annotated[Chance | None, "At a score: match winning chance (MWC) after it."] = None
+    loss_mwc: Annotated[float | None, "At a score: loss of MWC."] = None
     one_sided: bool = False
 
     @classmethod
@@ -283,12 +278,12 @@ class RankedPlay(Plain):
 
     @property
     def shown_result(self) -> Position | Side:
-        """The position after it, seen by the side that played."""
+        """Position after it, the side that played first."""
         return self.result.us if self.one_sided else self.result
 
     @property
     def loss_emg(self) -> float | None:
-        """At a score, the loss as an equity of a game at this score (EMG)."""
+        """At a score: loss in EMG."""
         return None if self.mwc is None else self.loss
 
 
@@ -296,8 +291,8 @@ class RankedPlay(Plain):
 class MetName(Plain):
     """A match equity table, by its name and values."""
 
-    name: Annotated[str, "The name of the match equity table."]
-    digest: Annotated[str, "The SHA-256 of its values."]
+    name: Annotated[str, "Name."]
+    digest: Annotated[str, "SHA-256 of its values."]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -311,22 +306,22 @@ class RankedPlays(SourcedAnswer):
 
     asked: Annotated[Position | Side, "A side or both, the side on roll first."]
     dice: tuple[int, int]
-    measure: Annotated[str, "What the plays are ranked by: `money`, `match`, `cubeless`, `mean` or `off:N`."]
-    cube: Annotated[
-        Owner | None, "The cube's position for the side on roll, if the measure depends on it."
-    ] = None
-    plays: Annotated[tuple[RankedPlay, ...], "The plays, best first."] = field(default=())
+    measure: Annotated[str, "Ranking: `money`, `match`, `cubeless`, `mean` or `off:N`."]
+    cube: Annotated[Owner | None, "Cube as seen by the side on roll: `centered`, `owned` or `opponent`."] = (
+        None
+    )
+    plays: Annotated[tuple[RankedPlay, ...], "Plays, best first."] = field(default=())
     met: str | None = None
     met_digest: str | None = None
 
     @property
     def roll(self) -> str:
-        """The dice, the larger first."""
+        """Dice, the larger first."""
         return f"{self.dice[0]}{self.dice[1]}"
 
     @property
     def met_name(self) -> MetName | None:
-        """At a score, the match equity table."""
+        """Match equity table."""
         return MetName(self.met, self.met_digest or "") if self.met else None
 
     @property

@@ -79,32 +79,24 @@ class CubeAction(Plain):
         "take_margin "
         "tie_double tie_take sure_double sure_take sure error usual_error? settled certainty source table approximate"
     )
-    TITLE = "Action"
 
     position: Position
-    cube: Annotated[Owner, "The cube's position for the side on roll: `centered`, `owned` or `opponent`."]
-    no_double: Annotated[float, "The equity of rolling on."]
-    double_take: Annotated[float, "The equity of a double that is taken."]
-    double_pass: Annotated[float, "The equity of a double that is passed."] = 1.0
+    cube: Annotated[Owner, "Cube as seen by the side on roll: `centered`, `owned` or `opponent`."]
+    no_double: Annotated[float, "Equity of not doubling."]
+    double_take: Annotated[float, "Equity of double, take."]
+    double_pass: Annotated[float, "Equity of double, pass."] = 1.0
     error: Annotated[
         float | None,
-        "The maximum error of the equities; for estimates and rollouts the error that 99.9 % do not exceed; null "
-        "where none is known.",
+        "Maximum error of the equities (99.9 % bound for estimates and rollouts); null if unknown.",
     ] = None
-    usual_error: Annotated[
-        float | None,
-        "For estimates and rollouts the error that 95 % of them do not exceed; null for other answers.",
-    ] = None
+    usual_error: Annotated[float | None, "For estimates and rollouts: 95 % bound of the error."] = None
     proved: bool = True
-    settled: Annotated[
-        bool, "Whether it was calculated because the table's error left the decision open."
-    ] = False
-    approximate: Annotated[bool, "Whether the equities are estimated."] = False
+    settled: Annotated[bool, "Whether it was calculated because the table's error left it open."] = False
+    approximate: Annotated[bool, "Whether no proved error bound is known, as for estimates."] = False
     source: Annotated[
-        Source,
-        "The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`.",
+        Source, "A kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`."
     ] = "two-sided"
-    table: Annotated[str | None, "The name of the table; null for a calculation."] = None
+    table: Annotated[str | None, "Name of the table; null for a calculation."] = None
     barred: str = ""
     beaver_rule: bool = True
 
@@ -120,7 +112,7 @@ class CubeAction(Plain):
 
     @property
     def double_beaver(self) -> float | None:
-        """The equity of a double that is beavered; null where beavers are not played."""
+        """Equity of double, beaver; null if beavers are not played."""
         return 2 * self.double_take if self.beaver_rule else None
 
     @property
@@ -131,32 +123,32 @@ class CubeAction(Plain):
 
     @property
     def double_margin(self) -> float:
-        """The equity that doubling gains over rolling on; negative if it loses."""
+        """Gain of doubling over not doubling; negative for a loss."""
         return self.double - self.no_double
 
     @property
     def take_margin(self) -> float:
-        """The equity that taking gains the other side over passing; negative if it loses."""
+        """Gain of taking over passing for the opponent; negative for a loss."""
         return self.double_pass - self.double_take
 
     @property
     def doubles(self) -> bool:
-        """Whether to double; a double that costs nothing counts as one."""
+        """Whether to double; true if it costs nothing."""
         return self.may_double and self.double_margin >= -EXACT
 
     @property
     def takes(self) -> bool:
-        """Whether a double should be taken; an exact tie counts as a take."""
+        """Whether to take; true for an exact tie."""
         return self.take_margin >= -EXACT
 
     @property
     def beavers(self) -> bool:
-        """Whether a double would be beavered."""
+        """Whether to beaver."""
         return self.beaver_rule and self.double_take < -EXACT
 
     @property
     def best(self) -> float:
-        """The equity if both sides make the right cube decisions."""
+        """Equity with correct cube decisions."""
         return max(self.double, self.no_double) if self.may_double else self.no_double
 
     @property
@@ -171,12 +163,12 @@ class CubeAction(Plain):
 
     @property
     def tie_double(self) -> bool:
-        """Whether doubling and rolling on are proved to be worth the same."""
+        """Whether doubling and not doubling are proved equal."""
         return abs(self.double_margin) <= EXACT and self.proves_ties
 
     @property
     def tie_take(self) -> bool:
-        """Whether taking and passing are proved to cost the same."""
+        """Whether taking and passing are proved equal."""
         return abs(self.take_margin) <= EXACT and self.proves_ties
 
     @property
@@ -216,22 +208,22 @@ class CubeAction(Plain):
 
     @property
     def sure_double(self) -> bool:
-        """Whether the decision to double is certain, in spite of the error of the equities."""
+        """Whether the decision to double is certain."""
         return self.double_decided and (self.proved or not self.may_double)
 
     @property
     def sure_take(self) -> bool:
-        """Whether the answer to a double (take, pass or beaver) is certain, in spite of the error of the equities."""
+        """Whether the response (take, pass or beaver) is certain."""
         return self.take_decided and (self.proved or not self.may_double)
 
     @property
     def sure(self) -> bool:
-        """Whether the action is certain, in spite of the error of the equities."""
+        """Whether the action is certain in spite of the error."""
         return self.sure_double and self.sure_take
 
     @property
     def action(self) -> str:
-        """What to do in words, such as `Double, take`."""
+        """Cube action in words, such as `Double, take`."""
         if not self.may_double:
             return self.barred or "The other side owns the cube"
         word = "redouble" if self.cube == "owned" else "double"
@@ -249,7 +241,7 @@ class CubeAction(Plain):
 
     @property
     def certainty(self) -> str:
-        """How certain the action is, in words."""
+        """Certainty of the action, in words."""
         if not self.may_double:
             return "no decision to make"
         texts = []
@@ -297,14 +289,10 @@ def label_of(centered: CubeAction, owned: CubeAction) -> int:
 class Numbers(Plain):
     """Match winning chances, or equities of a game at this score (EMG), of the side on roll."""
 
-    no_double: Annotated[float, "The value of rolling on."]
-    double_take: Annotated[
-        float | None, "The value of a double that is taken; null where doubling is not allowed."
-    ]
-    double_pass: Annotated[
-        float | None, "The value of a double that is passed; null where doubling is not allowed."
-    ]
-    best: Annotated[float, "The value of the best choice."]
+    no_double: Annotated[float, "No double."]
+    double_take: Annotated[float | None, "Double, take; null if doubling is not allowed."]
+    double_pass: Annotated[float | None, "Double, pass; null if doubling is not allowed."]
+    best: Annotated[float, "Best choice."]
 
 
 @dataclass(frozen=True)
@@ -313,10 +301,10 @@ class Losses(Plain):
 
     FIELDS = "no_double double take pass=pass_"
 
-    no_double: Annotated[float, "What not doubling costs the side on roll."]
-    double: Annotated[float, "What doubling costs the side on roll."]
-    take: Annotated[float, "What taking costs the other side."]
-    pass_: Annotated[float, "What passing costs the other side."]
+    no_double: Annotated[float, "Cost of not doubling to the side on roll."]
+    double: Annotated[float, "Cost of doubling to the side on roll."]
+    take: Annotated[float, "Cost of taking to the opponent."]
+    pass_: Annotated[float, "Cost of passing to the opponent."]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -334,16 +322,10 @@ class MatchCube(CubeAction):
     FIELDS = f"{DECISION} usual_error?=usual cube {ORIGIN}"
 
     score: Score
-    mwc: Annotated[Numbers, "The match winning chances."]
-    mwc_error: Annotated[float, "The maximum error of the match winning chances."]
-    cubeless_win: Annotated[
-        Chance | None, "The probability of winning the game without a cube; null where it is not known."
-    ] = None
-    usual: Annotated[
-        float | None,
-        "For estimates and rollouts the error of a match winning chance that 95 % of them do not exceed; null for "
-        "other answers.",
-    ] = None
+    mwc: Annotated[Numbers, "Match winning chances (MWC)."]
+    mwc_error: Annotated[float, "Maximum error of the MWC."]
+    cubeless_win: Annotated[Chance | None, "Game win probability without a cube."] = None
+    usual: Annotated[float | None, "For estimates and rollouts: 95 % bound of the error of the MWC."] = None
 
     @property
     def match(self) -> MatchCube:
@@ -376,7 +358,7 @@ class MatchCube(CubeAction):
 
     @property
     def response(self) -> Literal["take", "pass", "either"] | None:
-        """The other side's answer to a double: `take`, `pass` or `either`; null where there can be no double."""
+        """`take`, `pass` or `either`; null if doubling is not allowed."""
         if not self.may_double:
             return None
         gain = self.margins[1]
@@ -398,7 +380,7 @@ class MatchCube(CubeAction):
 
     @property
     def losses(self) -> Losses | None:
-        """What each choice costs in match winning chance; null where doubling is not allowed."""
+        """Cost of each choice in MWC; null if doubling is not allowed."""
         if not self.may_double:
             return None
         gain, take = self.margins
@@ -406,24 +388,24 @@ class MatchCube(CubeAction):
 
     @property
     def loss_emg(self) -> Losses | None:
-        """What each choice costs as an equity of a game at this score."""
+        """Cost of each choice in EMG; null if doubling is not allowed."""
         lost = self.losses
         emg = self.score.emg_loss
         return lost and Losses(emg(lost.no_double), emg(lost.double), emg(lost.take), emg(lost.pass_))
 
     @property
     def gammons_text(self) -> Literal["none", "counted"]:
-        """`none` where no gammon can be lost, `counted` where one can."""
+        """`none` (impossible) or `counted`."""
         return "counted" if self.position.gammons else "none"
 
     @property
     def met(self) -> MetName:
-        """The match equity table."""
+        """Match equity table."""
         return MetName(self.score.met.name, self.score.met.digest)
 
     @property
     def close(self) -> bool:
-        """Whether a decision is closer than the error of its match winning chances."""
+        """Whether a decision is within the error of the MWC."""
         if not self.may_double or self.mwc_error <= TIE:  # exact numbers within `TIE` are equal
             return False
         return min(map(abs, self.margins)) <= 2 * self.mwc_error
@@ -445,7 +427,7 @@ class MatchCube(CubeAction):
 
     @property
     def action(self) -> str:
-        """What to do in words, such as `Double, take`.
+        """Cube action in words, such as `Double, take`.
 
         Others are "No redouble, take", "Too good, pass" and "Optional double, take". Where taking and passing are
         worth the same, it says "take or pass"; where doubling is not allowed "Crawford", "No cube", "Opponent owns"
@@ -461,7 +443,7 @@ class MatchCube(CubeAction):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What else a player should know, a sentence each."""
+        """Notes to the player, a sentence each."""
         score = self.score
         cube = self.score.cube
         said = {
@@ -493,7 +475,7 @@ class Cell(Plain):
 
     FIELDS = "away crawford" + fields_at("decision", MatchCube.DECISION)
 
-    away: Annotated[tuple[int, int], "The points that the side on roll and the other need."]
+    away: Annotated[tuple[int, int], "Points that the side on roll and the opponent need."]
     crawford: Annotated[bool, "Whether this is the Crawford game."]
     decision: MatchCube
 
@@ -511,7 +493,7 @@ class Grid:
     """
 
     position: Position
-    upto: Annotated[int, "How many points away the scores go."]
+    upto: Annotated[int, "Largest number of points away."]
     met: Met
     cells: Mapping[AtScore, MatchCube]
     usual: float | None = None

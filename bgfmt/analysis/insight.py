@@ -30,26 +30,23 @@ class Insight(Plain):
 
     FIELDS = "win take_point live_take_point market_losers losing_rolls best_rolls worst_rolls"
 
-    win: Annotated[Chance, "The cubeless win probability of the side that answers, gammons not counted."]
-    take_point: Annotated[Chance, "The win probability from which it takes, if the cube is dead after that."]
-    live_take_point: Annotated[Chance, "The same if its redouble is fully effective (a live cube)."]
+    win: Annotated[Chance, "Cubeless win probability of the side that responds, gammons not counted."]
+    take_point: Annotated[Chance, "Its take point with a dead cube."]
+    live_take_point: Annotated[Chance, "Its take point with a fully live cube."]
     market_losers: Annotated[
-        Chance,
-        "The probability that after both sides' next rolls a double is passed, or that the game is won.",
+        Chance, "Probability that after both sides' next rolls a double is passed or the game is won."
     ]
-    losing_rolls: Annotated[
-        Mapping[str, float], "The rolls of these market losers, each with its probability of being one."
-    ]
+    losing_rolls: Annotated[Mapping[str, float], "Rolls that lose the market, with their probabilities."]
     rolls: tuple[tuple[str, float], ...]
 
     @property
     def best_rolls(self) -> Mapping[str, float]:
-        """The three best rolls, with their equities without a double."""
+        """Three best rolls, with equities of no double."""
         return dict(self.rolls[:3])
 
     @property
     def worst_rolls(self) -> Mapping[str, float]:
-        """The three worst rolls, with their equities without a double."""
+        """Three worst rolls, with equities of no double."""
         return dict(self.rolls[:-4:-1])
 
     @property

@@ -231,7 +231,7 @@ def rolls_of(text: str, roll: str | None, question: Question) -> tuple[Side | Ga
 
 # -- answers ------------------------------------------------------------------------------------------------
 
-INSIGHT = "With `insight`, the reasons of the action; missing where its numbers are not exact."
+INSIGHT = "Reasons, if asked for and the numbers are exact."
 STATE_FIELDS = "position=state.position cube=state.owner cube_value=state.cube_value "
 
 
@@ -249,8 +249,8 @@ class CubeAnswer(Plain):
     state: GameState
     equities: PositionEquities
     action: CubeAction
-    centered_cube: Annotated[CubeAction, "The action with a centered cube."]
-    owned_cube: Annotated[CubeAction, "The action with the side on roll owning the cube."]
+    centered_cube: Annotated[CubeAction, "Action with a centered cube."]
+    owned_cube: Annotated[CubeAction, "Action with the side on roll owning the cube."]
     insight: Annotated[Insight | None, INSIGHT] = None
 
     @property
@@ -260,7 +260,7 @@ class CubeAnswer(Plain):
 
     @property
     def label_text(self) -> str:
-        """What the label means."""
+        """Meaning of the label."""
         return LABELS[self.label]
 
 
@@ -280,7 +280,7 @@ class MatchCubeAnswer(Plain):
 
     @property
     def max_error(self) -> Mapping[str, float] | None:
-        """The greatest error of each number, by name; null where none is known."""
+        """Maximum error of each number, by name (99.9 % bound for estimates and rollouts); null if unknown."""
         return {"mwc": self.action.mwc_error}
 
 
@@ -295,12 +295,12 @@ class ScoresAnswer(SourcedAnswer):
 
     @property
     def cells(self) -> list[Cell]:
-        """The decisions, one for each score."""
+        """Decisions, one a score."""
         return [Cell((mine, other), last, cube) for (mine, other, last), cube in self.grid.cells.items()]
 
     @property
     def met(self) -> MetName:
-        """The match equity table."""
+        """Match equity table."""
         return MetName(self.grid.met.name, self.grid.met.digest)
 
 
@@ -312,11 +312,9 @@ class TwoRaces(Plain):
     TITLE = "Race"
 
     position: Annotated[Position, "Both sides, the side on roll first."]
-    on_roll: Annotated[SideRace, "The race of the side on roll."]
-    other_side: Annotated[SideRace, "The race of the other side."]
-    two_sided: Annotated[
-        TwoSidedEstimate | None, "The probabilities of winning; null where only means are known."
-    ]
+    on_roll: Annotated[SideRace, "Race of the side on roll."]
+    other_side: Annotated[SideRace, "Race of the opponent."]
+    two_sided: Annotated[TwoSidedEstimate | None, "Win probabilities; null if only means are known."]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,9 +323,9 @@ class RankedRoll(Plain):
 
     FIELDS = "roll count? plays"
 
-    roll: Annotated[str, "The dice, the larger first."]
-    count: Annotated[int | None, "With `top`: how many plays there are in all."]
-    plays: Annotated[tuple[RankedPlay, ...], "The plays, best first."]
+    roll: Annotated[str, "Dice, the larger first."]
+    count: Annotated[int | None, "With `top`: number of all plays."]
+    plays: Annotated[tuple[RankedPlay, ...], "Plays, best first."]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -350,7 +348,7 @@ class PlayAnswer(Plain):
     ranked: Mapping[Dice, RankedPlays]
     one: RankedRoll | None
     rolls: Annotated[
-        list[RankedRoll] | None, "With `all` for the roll, in place of `roll` and `plays`: the 21 rolls."
+        list[RankedRoll] | None, "With `all` as the roll: the 21 rolls, in place of `roll` and `plays`."
     ]
 
     @property

@@ -125,21 +125,21 @@ class TwoSidedEstimate(Plain):
     """Approximate win and gammon probabilities of the side on roll, by gnubg's formula, each side playing alone."""
 
     FIELDS = "position approximate win win_gammon lose_gammon cubeless worst_error mean_error"
-    TITLE = "Chances"
+    TITLE = "Win probabilities"
 
     position: Annotated[Position, "Both sides, the side on roll first."]
-    win: Annotated[Chance, "The win probability."]
-    win_gammon: Annotated[Chance | None, "The probability of winning a gammon; null without gammon data."]
-    lose_gammon: Annotated[Chance | None, "The probability of losing a gammon; null without gammon data."]
+    win: Annotated[Chance, "Win probability."]
+    win_gammon: Annotated[Chance | None, "Probability of winning a gammon; null without gammon data."]
+    lose_gammon: Annotated[Chance | None, "Probability of losing a gammon; null without gammon data."]
     worst_error: Annotated[
-        float, "The greatest error of `win`, measured over all pairs of six chequers or fewer on six points."
+        float, "Maximum error of `win`, measured over all pairs of at most six chequers on six points."
     ] = WORST_ERROR
-    mean_error: Annotated[float, "The mean error of `win` over the same pairs."] = MEAN_ERROR
+    mean_error: Annotated[float, "Mean error of `win` over these pairs."] = MEAN_ERROR
     approximate: Annotated[bool, "Always true."] = True
 
     @property
     def cubeless(self) -> float:
-        """The equity without a cube, gammons counted where they are known."""
+        """Equity without a cube, gammons counted if known."""
         return 2 * self.win - 1 + (self.win_gammon or 0.0) - (self.lose_gammon or 0.0)
 
 

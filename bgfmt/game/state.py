@@ -77,7 +77,7 @@ class GameState:
     sides: tuple[Side, Side] = (START, START)
     turn: int = 1
     dice: tuple[int, int] | None = None
-    cube_value: Annotated[int, "The cube's value."] = 1
+    cube_value: Annotated[int, "Value of the cube."] = 1
     cube_owner: int | None = None
     doubled: bool = False
     resigned: int = 0
@@ -165,7 +165,7 @@ class GameState:
 
     @property
     def owner(self) -> Owner:
-        """The cube's position for the side on roll: `centered`, `owned` or `opponent`."""
+        """Cube as seen by the side on roll: `centered`, `owned` or `opponent`."""
         if self.cube_owner is None:
             return "centered"
         return "owned" if self.cube_owner == self.turn else "opponent"
@@ -182,7 +182,7 @@ class GameState:
 
     @property
     def away(self) -> tuple[int, int] | None:
-        """The points that the side on roll and the other need."""
+        """Points that the side on roll and the opponent need."""
         if not self.length:
             return None
         return self.length - self.scores[self.turn], self.length - self.scores[1 - self.turn]

@@ -146,17 +146,17 @@ class OneSideAnswer:
 
     @property
     def pips(self) -> int:
-        """The pip count."""
+        """Pip count."""
         return self.side.pips
 
     @property
     def epc(self) -> float:
-        """The effective pip count: mean rolls times 49/6."""
+        """Effective pip count (EPC): mean rolls times 49/6."""
         return float(self.mean_rolls * PIPS_PER_ROLL)
 
     @property
     def wastage(self) -> float:
-        """The effective pip count less the pip count."""
+        """EPC minus pip count."""
         return self.epc - self.pips
 
     def title(self, who: str) -> str:

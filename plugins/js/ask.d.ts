@@ -15,53 +15,53 @@ export type Measure = "money" | "match" | "cubeless" | "mean" | `off:${number}`;
 // shapes:begin typescript, by `python docs/make_shapes.py`
 /** The source and the errors of an answer. */
 export interface Origin {
-  /** The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
+  /** A kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
-  /** The name of the table; null for a calculation. */
+  /** Name of the table; null for a calculation. */
   table: string | null;
   /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** The maximum error of each number, by name; for estimates and rollouts the error that 99.9 % of them do not exceed; null if unknown. */
+  /** Maximum error of each number, by name (99.9 % bound for estimates and rollouts); null if unknown. */
   max_error: Record<string, number>;
-  /** For estimates and rollouts the errors that 95 % of them do not exceed; null for other answers. */
+  /** For estimates and rollouts: 95 % bound of the error, by name. */
   usual_error?: Record<string, number>;
 }
 
 /** One side's race. What the table does not hold is None, and missing in JSON. */
 export interface SideRace {
-  /** The counts of the side. */
+  /** Counts of the side. */
   side: string;
-  /** The position number, in that table. */
+  /** Position number in that table. */
   position_number: number;
-  /** The pip count. */
+  /** Pip count. */
   pips: number;
-  /** The mean of the rolls to bear off the last chequer. */
+  /** Mean rolls to bear off the last chequer. */
   mean_rolls: number;
-  /** The standard deviation of those rolls. */
+  /** Standard deviation of those rolls. */
   std_rolls: number;
-  /** The effective pip count: mean rolls times 49/6. */
+  /** Effective pip count (EPC): mean rolls times 49/6. */
   epc: number;
-  /** The effective pip count less the pip count. */
+  /** EPC minus pip count. */
   wastage: number;
-  /** The mean of the rolls to bear off the first chequer. */
+  /** Mean rolls to bear off the first chequer. */
   gammon_mean_rolls?: number;
-  /** The standard deviation of those rolls. */
+  /** Standard deviation of those rolls. */
   gammon_std_rolls?: number;
-  /** The probabilities of bearing off the last chequer in exactly 0, 1, 2, ... rolls. */
+  /** Probabilities of bearing off the last chequer in exactly 0, 1, 2, ... rolls. */
   bearoff?: number[];
-  /** The probabilities of being off within 0, 1, 2, ... rolls. */
+  /** Probabilities of being off within 0, 1, 2, ... rolls. */
   off_within?: number[];
-  /** The probabilities of bearing off the first chequer in exactly 0, 1, 2, ... rolls. */
+  /** Probabilities of bearing off the first chequer in exactly 0, 1, 2, ... rolls. */
   gammon?: number[];
-  /** The probabilities of bearing off the first chequer within 0, 1, 2, ... rolls. */
+  /** Probabilities of bearing off the first chequer within 0, 1, 2, ... rolls. */
   gammon_saved_within?: number[];
-  /** The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
+  /** A kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
-  /** The name of the table; null for a calculation. */
+  /** Name of the table; null for a calculation. */
   table: string | null;
   /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** The maximum error of each number, by name; for estimates and rollouts the error that 99.9 % of them do not exceed; null if unknown. */
+  /** Maximum error of each number, by name (99.9 % bound for estimates and rollouts); null if unknown. */
   max_error: Record<string, number>;
 }
 
@@ -71,17 +71,17 @@ export interface Estimate {
   position: string;
   /** Always true. */
   approximate: true;
-  /** The win probability. */
+  /** Win probability. */
   win: number;
-  /** The probability of winning a gammon; null without gammon data. */
+  /** Probability of winning a gammon; null without gammon data. */
   win_gammon: number | null;
-  /** The probability of losing a gammon; null without gammon data. */
+  /** Probability of losing a gammon; null without gammon data. */
   lose_gammon: number | null;
-  /** The equity without a cube, gammons counted where they are known. */
+  /** Equity without a cube, gammons counted if known. */
   cubeless: number;
-  /** The greatest error of `win`, measured over all pairs of six chequers or fewer on six points. */
+  /** Maximum error of `win`, measured over all pairs of at most six chequers on six points. */
   worst_error: number;
-  /** The mean error of `win` over the same pairs. */
+  /** Mean error of `win` over these pairs. */
   mean_error: number;
 }
 
@@ -89,89 +89,89 @@ export interface Estimate {
 export interface TwoRaces {
   /** Both sides, the side on roll first. */
   position: string;
-  /** The race of the side on roll. */
+  /** Race of the side on roll. */
   on_roll: SideRace;
-  /** The race of the other side. */
+  /** Race of the opponent. */
   other_side: SideRace;
-  /** The probabilities of winning; null where only means are known. */
+  /** Win probabilities; null if only means are known. */
   two_sided: Estimate | null;
-  /** The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
+  /** A kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
-  /** The name of the table; null for a calculation. */
+  /** Name of the table; null for a calculation. */
   table: string | null;
   /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** The maximum error of each number, by name; for estimates and rollouts the error that 99.9 % of them do not exceed; null if unknown. */
+  /** Maximum error of each number, by name (99.9 % bound for estimates and rollouts); null if unknown. */
   max_error: Record<string, number>;
 }
 
 /** A cube decision of the side on roll; equities are its own, for a cube now at 1. */
 export interface CubeAction {
-  /** The cube's position for the side on roll: `centered`, `owned` or `opponent`. */
+  /** Cube as seen by the side on roll: `centered`, `owned` or `opponent`. */
   cube: "centered" | "owned" | "opponent";
-  /** What to do in words, such as `Double, take`. */
+  /** Cube action in words, such as `Double, take`. */
   action: string;
-  /** The equity of rolling on. */
+  /** Equity of not doubling. */
   no_double: number;
-  /** The equity of a double that is taken. */
+  /** Equity of double, take. */
   double_take: number;
-  /** The equity of a double that is passed. */
+  /** Equity of double, pass. */
   double_pass: number;
-  /** The equity of a double that is beavered; null where beavers are not played. */
+  /** Equity of double, beaver; null if beavers are not played. */
   double_beaver: number | null;
-  /** The equity if both sides make the right cube decisions. */
+  /** Equity with correct cube decisions. */
   best: number;
-  /** Whether to double; a double that costs nothing counts as one. */
+  /** Whether to double; true if it costs nothing. */
   doubles: boolean;
-  /** Whether a double should be taken; an exact tie counts as a take. */
+  /** Whether to take; true for an exact tie. */
   takes: boolean;
-  /** Whether a double would be beavered. */
+  /** Whether to beaver. */
   beavers: boolean;
-  /** The equity that doubling gains over rolling on; negative if it loses. */
+  /** Gain of doubling over not doubling; negative for a loss. */
   double_margin: number;
-  /** The equity that taking gains the other side over passing; negative if it loses. */
+  /** Gain of taking over passing for the opponent; negative for a loss. */
   take_margin: number;
-  /** Whether doubling and rolling on are proved to be worth the same. */
+  /** Whether doubling and not doubling are proved equal. */
   tie_double: boolean;
-  /** Whether taking and passing are proved to cost the same. */
+  /** Whether taking and passing are proved equal. */
   tie_take: boolean;
-  /** Whether the decision to double is certain, in spite of the error of the equities. */
+  /** Whether the decision to double is certain. */
   sure_double: boolean;
-  /** Whether the answer to a double (take, pass or beaver) is certain, in spite of the error of the equities. */
+  /** Whether the response (take, pass or beaver) is certain. */
   sure_take: boolean;
-  /** Whether the action is certain, in spite of the error of the equities. */
+  /** Whether the action is certain in spite of the error. */
   sure: boolean;
-  /** The maximum error of the equities; for estimates and rollouts the error that 99.9 % do not exceed; null where none is known. */
+  /** Maximum error of the equities (99.9 % bound for estimates and rollouts); null if unknown. */
   error: number;
-  /** For estimates and rollouts the error that 95 % of them do not exceed; null for other answers. */
+  /** For estimates and rollouts: 95 % bound of the error. */
   usual_error?: number;
-  /** Whether it was calculated because the table's error left the decision open. */
+  /** Whether it was calculated because the table's error left it open. */
   settled: boolean;
-  /** How certain the action is, in words. */
+  /** Certainty of the action, in words. */
   certainty: string;
-  /** The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
+  /** A kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
-  /** The name of the table; null for a calculation. */
+  /** Name of the table; null for a calculation. */
   table: string | null;
-  /** Whether the equities are estimated. */
+  /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
 }
 
 /** The reasons of a cube decision: take points, market losers, and the best and worst rolls. */
 export interface Insight {
-  /** The cubeless win probability of the side that answers, gammons not counted. */
+  /** Cubeless win probability of the side that responds, gammons not counted. */
   win: number;
-  /** The win probability from which it takes, if the cube is dead after that. */
+  /** Its take point with a dead cube. */
   take_point: number;
-  /** The same if its redouble is fully effective (a live cube). */
+  /** Its take point with a fully live cube. */
   live_take_point: number;
-  /** The probability that after both sides' next rolls a double is passed, or that the game is won. */
+  /** Probability that after both sides' next rolls a double is passed or the game is won. */
   market_losers: number;
-  /** The rolls of these market losers, each with its probability of being one. */
+  /** Rolls that lose the market, with their probabilities. */
   losing_rolls: Record<string, number>;
-  /** The three best rolls, with their equities without a double. */
+  /** Three best rolls, with equities of no double. */
   best_rolls: Record<string, number>;
-  /** The three worst rolls, with their equities without a double. */
+  /** Three worst rolls, with equities of no double. */
   worst_rolls: Record<string, number>;
 }
 
@@ -179,91 +179,91 @@ export interface Insight {
 export interface CubeAnswer {
   /** Both sides, the side on roll first. */
   position: string;
-  /** The cube's position for the side on roll: `centered`, `owned` or `opponent`. */
+  /** Cube as seen by the side on roll: `centered`, `owned` or `opponent`. */
   cube: "centered" | "owned" | "opponent";
-  /** The cube's value. */
+  /** Value of the cube. */
   cube_value: number;
-  /** The probability of winning without a cube; null where it is not known. */
+  /** Win probability without a cube. */
   win: number | null;
-  /** The probability of winning a gammon; null where it is not known. */
+  /** Probability of winning a gammon. */
   win_gammon: number | null;
-  /** The probability of losing a gammon; null where it is not known. */
+  /** Probability of losing a gammon. */
   lose_gammon: number | null;
-  /** The equity without a cube. */
+  /** Equity without a cube. */
   cubeless: number;
-  /** The equity of rolling on with the cube on the own side. */
+  /** Equity of not doubling, owning the cube. */
   owned: number;
-  /** The equity of rolling on with the cube in the middle. */
+  /** Equity of not doubling, cube centered. */
   centered: number;
-  /** The equity with the cube on the other side. */
+  /** Equity with the opponent owning the cube. */
   opponent: number;
-  /** `none` (impossible), `counted`, or `ignored` though they are possible. */
+  /** `none` (impossible), `counted`, or `ignored` though possible. */
   gammons: "none" | "counted" | "ignored";
-  /** The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
+  /** A kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
-  /** The name of the table; null for a calculation. */
+  /** Name of the table; null for a calculation. */
   table: string | null;
   /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** The maximum error of each number, by name; for estimates and rollouts the error that 99.9 % of them do not exceed; null if unknown. */
+  /** Maximum error of each number, by name (99.9 % bound for estimates and rollouts); null if unknown. */
   max_error: Record<string, number>;
-  /** For estimates and rollouts the errors that 95 % of them do not exceed; null for other answers. */
+  /** For estimates and rollouts: 95 % bound of the error, by name. */
   usual_error?: Record<string, number>;
-  /** What to do in words, such as `Double, take`. */
+  /** Cube action in words, such as `Double, take`. */
   action: string;
-  /** Whether to double; a double that costs nothing counts as one. */
+  /** Whether to double; true if it costs nothing. */
   doubles: boolean;
-  /** Whether a double should be taken; an exact tie counts as a take. */
+  /** Whether to take; true for an exact tie. */
   takes: boolean;
-  /** Whether a double would be beavered. */
+  /** Whether to beaver. */
   beavers: boolean;
-  /** Whether the action is certain, in spite of the error of the equities. */
+  /** Whether the action is certain in spite of the error. */
   sure: boolean;
-  /** Whether it was calculated because the table's error left the decision open. */
+  /** Whether it was calculated because the table's error left it open. */
   settled: boolean;
-  /** How certain the action is, in words. */
+  /** Certainty of the action, in words. */
   certainty: string;
-  /** The action with a centered cube. */
+  /** Action with a centered cube. */
   centered_cube: CubeAction;
-  /** The action with the side on roll owning the cube. */
+  /** Action with the side on roll owning the cube. */
   owned_cube: CubeAction;
   /** Koca's label, from 1 to 5. */
   label: 1 | 2 | 3 | 4 | 5;
-  /** What the label means. */
+  /** Meaning of the label. */
   label_text: string;
-  /** With `insight`, the reasons of the action; missing where its numbers are not exact. */
+  /** Reasons, if asked for and the numbers are exact. */
   insight?: Insight;
 }
 
 /** Match winning chances, or equities of a game at this score (EMG), of the side on roll. */
 export interface Choices {
-  /** The value of rolling on. */
+  /** No double. */
   no_double: number;
-  /** The value of a double that is taken; null where doubling is not allowed. */
+  /** Double, take; null if doubling is not allowed. */
   double_take: number | null;
-  /** The value of a double that is passed; null where doubling is not allowed. */
+  /** Double, pass; null if doubling is not allowed. */
   double_pass: number | null;
-  /** The value of the best choice. */
+  /** Best choice. */
   best: number;
 }
 
 /** What each choice costs, never negative. */
 export interface Losses {
-  /** What not doubling costs the side on roll. */
+  /** Cost of not doubling to the side on roll. */
   no_double: number;
-  /** What doubling costs the side on roll. */
+  /** Cost of doubling to the side on roll. */
   double: number;
-  /** What taking costs the other side. */
+  /** Cost of taking to the opponent. */
   take: number;
-  /** What passing costs the other side. */
+  /** Cost of passing to the opponent. */
   pass: number;
 }
 
 /** A match equity table, by its name and values. */
 export interface Met {
-  /** The name of the match equity table. */
+  /** Name. */
   name: string;
-  /** The SHA-256 of its values. */
+  /** SHA-256 of its values. */
   digest: string;
 }
 
@@ -271,91 +271,91 @@ export interface Met {
 export interface MatchCubeAnswer {
   /** Both sides, the side on roll first. */
   position: string;
-  /** The cube's position for the side on roll: `centered`, `owned` or `opponent`. */
+  /** Cube as seen by the side on roll: `centered`, `owned` or `opponent`. */
   cube: "centered" | "owned" | "opponent";
-  /** The cube's value. */
+  /** Value of the cube. */
   cube_value: number;
-  /** The points that the side on roll and the other need. */
+  /** Points that the side on roll and the opponent need. */
   away: number[] | null;
   /** Whether this is the Crawford game. */
   crawford: boolean | null;
-  /** The match winning chances. */
+  /** Match winning chances (MWC). */
   mwc: Choices;
   /** Values of no double, double/take, double/pass and the best, as equities of a single game at this score. */
   emg: Choices;
-  /** What to do in words, such as `Double, take`. */
+  /** Cube action in words, such as `Double, take`. */
   action: string;
   /** Whether to double: `yes`, `no`, `optional` or `unavailable`. */
   double: "yes" | "no" | "optional" | "unavailable";
-  /** The other side's answer to a double: `take`, `pass` or `either`; null where there can be no double. */
+  /** `take`, `pass` or `either`; null if doubling is not allowed. */
   response: "take" | "pass" | "either" | null;
-  /** What each choice costs in match winning chance; null where doubling is not allowed. */
+  /** Cost of each choice in MWC; null if doubling is not allowed. */
   loss_mwc: Losses | null;
-  /** What each choice costs as an equity of a game at this score. */
+  /** Cost of each choice in EMG; null if doubling is not allowed. */
   loss_emg: Losses | null;
-  /** `none` where no gammon can be lost, `counted` where one can. */
+  /** `none` (impossible) or `counted`. */
   gammons: "none" | "counted";
-  /** Whether a decision is closer than the error of its match winning chances. */
+  /** Whether a decision is within the error of the MWC. */
   close: boolean;
-  /** The probability of winning the game without a cube; null where it is not known. */
+  /** Game win probability without a cube. */
   cubeless_win: number | null;
-  /** What else a player should know, a sentence each. */
+  /** Notes to the player, a sentence each. */
   notes: string[];
-  /** The match equity table. */
+  /** Match equity table. */
   met: Met;
-  /** For estimates and rollouts the error of a match winning chance that 95 % of them do not exceed; null for other answers. */
+  /** For estimates and rollouts: 95 % bound of the error of the MWC. */
   usual_error?: number;
-  /** Whether to double; a double that costs nothing counts as one. */
+  /** Whether to double; true if it costs nothing. */
   doubles: boolean;
-  /** Whether a double should be taken; an exact tie counts as a take. */
+  /** Whether to take; true for an exact tie. */
   takes: boolean;
-  /** Whether the action is certain, in spite of the error of the equities. */
+  /** Whether the action is certain in spite of the error. */
   sure: boolean;
-  /** How certain the action is, in words. */
+  /** Certainty of the action, in words. */
   certainty: string;
-  /** The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
+  /** A kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
-  /** The name of the table; null for a calculation. */
+  /** Name of the table; null for a calculation. */
   table: string | null;
-  /** Whether the equities are estimated. */
+  /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** The greatest error of each number, by name; null where none is known. */
+  /** Maximum error of each number, by name (99.9 % bound for estimates and rollouts); null if unknown. */
   max_error: Record<string, number>;
-  /** With `insight`, the reasons of the action; missing where its numbers are not exact. */
+  /** Reasons, if asked for and the numbers are exact. */
   insight?: Insight;
 }
 
 /** The decision at one score of a grid. */
 export interface Cell {
-  /** The points that the side on roll and the other need. */
+  /** Points that the side on roll and the opponent need. */
   away: number[];
   /** Whether this is the Crawford game. */
   crawford: boolean;
-  /** The match winning chances. */
+  /** Match winning chances (MWC). */
   mwc: Choices;
   /** Values of no double, double/take, double/pass and the best, as equities of a single game at this score. */
   emg: Choices;
-  /** What to do in words, such as `Double, take`. */
+  /** Cube action in words, such as `Double, take`. */
   action: string;
   /** Whether to double: `yes`, `no`, `optional` or `unavailable`. */
   double: "yes" | "no" | "optional" | "unavailable";
-  /** The other side's answer to a double: `take`, `pass` or `either`; null where there can be no double. */
+  /** `take`, `pass` or `either`; null if doubling is not allowed. */
   response: "take" | "pass" | "either" | null;
-  /** What each choice costs in match winning chance; null where doubling is not allowed. */
+  /** Cost of each choice in MWC; null if doubling is not allowed. */
   loss_mwc: Losses | null;
-  /** What each choice costs as an equity of a game at this score. */
+  /** Cost of each choice in EMG; null if doubling is not allowed. */
   loss_emg: Losses | null;
-  /** `none` where no gammon can be lost, `counted` where one can. */
+  /** `none` (impossible) or `counted`. */
   gammons: "none" | "counted";
-  /** The maximum error of the match winning chances. */
+  /** Maximum error of the MWC. */
   error: number;
-  /** Whether a decision is closer than the error of its match winning chances. */
+  /** Whether a decision is within the error of the MWC. */
   close: boolean;
-  /** The probability of winning the game without a cube; null where it is not known. */
+  /** Game win probability without a cube. */
   cubeless_win: number | null;
-  /** What else a player should know, a sentence each. */
+  /** Notes to the player, a sentence each. */
   notes: string[];
-  /** The match equity table. */
+  /** Match equity table. */
   met: Met;
 }
 
@@ -363,59 +363,59 @@ export interface Cell {
 export interface ScoresAnswer {
   /** Both sides, the side on roll first. */
   position: string;
-  /** The cube's position for the side on roll: `centered`, `owned` or `opponent`. */
+  /** Cube as seen by the side on roll: `centered`, `owned` or `opponent`. */
   cube: "centered" | "owned" | "opponent";
-  /** The cube's value. */
+  /** Value of the cube. */
   cube_value: number;
-  /** The points that the side on roll and the other need. */
+  /** Points that the side on roll and the opponent need. */
   away?: number[];
   /** Whether this is the Crawford game. */
   crawford?: boolean;
-  /** How many points away the scores go. */
+  /** Largest number of points away. */
   scores: number;
-  /** The decisions, one for each score. */
+  /** Decisions, one a score. */
   cells: Cell[];
-  /** The match equity table. */
+  /** Match equity table. */
   met: Met;
-  /** The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
+  /** A kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
-  /** The name of the table; null for a calculation. */
+  /** Name of the table; null for a calculation. */
   table: string | null;
   /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** The maximum error of each number, by name; for estimates and rollouts the error that 99.9 % of them do not exceed; null if unknown. */
+  /** Maximum error of each number, by name (99.9 % bound for estimates and rollouts); null if unknown. */
   max_error: Record<string, number>;
-  /** For estimates and rollouts the errors that 95 % of them do not exceed; null for other answers. */
+  /** For estimates and rollouts: 95 % bound of the error, by name. */
   usual_error?: Record<string, number>;
 }
 
 /** One play of a roll. */
 export interface RankedPlay {
-  /** The play, such as `6/5 6/off`. */
+  /** Play, such as `6/5 6/off`. */
   play: string;
-  /** The position after it, seen by the side that played. */
+  /** Position after it, the side that played first. */
   result: string;
-  /** The value by the measure: an equity (`money`, `match`, `cubeless`), rolls (`mean`) or a probability (`off:N`); null for the only legal play. */
+  /** Value by the measure: equity (`money`, `match`, `cubeless`), rolls (`mean`) or probability (`off:N`); null for the only legal play. */
   value: number;
-  /** What it loses against the best play, never negative. */
+  /** Loss against the best play, never negative. */
   loss: number;
   /** Whether the loss is within the error, so that both plays may be equal. */
   close: boolean;
-  /** At a score, the match winning chance after it. */
+  /** At a score: match winning chance (MWC) after it. */
   mwc?: number;
-  /** At a score, the loss of match winning chance. */
+  /** At a score: loss of MWC. */
   loss_mwc?: number;
-  /** At a score, the loss as an equity of a game at this score (EMG). */
+  /** At a score: loss in EMG. */
   loss_emg?: number;
 }
 
 /** The plays of one roll. */
 export interface RankedRoll {
-  /** The dice, the larger first. */
+  /** Dice, the larger first. */
   roll: string;
-  /** With `top`: how many plays there are in all. */
+  /** With `top`: number of all plays. */
   count?: number;
-  /** The plays, best first. */
+  /** Plays, best first. */
   plays: RankedPlay[];
 }
 
@@ -423,55 +423,55 @@ export interface RankedRoll {
 export interface PlayAnswer {
   /** A side or both, the side on roll first. */
   position: string;
-  /** What the plays are ranked by: `money`, `match`, `cubeless`, `mean` or `off:N`. */
+  /** Ranking: `money`, `match`, `cubeless`, `mean` or `off:N`. */
   measure: string;
-  /** The dice, the larger first. */
+  /** Dice, the larger first. */
   roll?: string;
-  /** With `top`: how many plays there are in all. */
+  /** With `top`: number of all plays. */
   count?: number;
-  /** The plays, best first. */
+  /** Plays, best first. */
   plays?: RankedPlay[];
-  /** With `all` for the roll, in place of `roll` and `plays`: the 21 rolls. */
+  /** With `all` as the roll: the 21 rolls, in place of `roll` and `plays`. */
   rolls?: RankedRoll[];
-  /** The cube's position for the side on roll, if the measure depends on it. */
+  /** Cube as seen by the side on roll: `centered`, `owned` or `opponent`. */
   cube?: "centered" | "owned" | "opponent";
-  /** The cube's value. */
+  /** Value of the cube. */
   cube_value?: number;
-  /** The points that the side on roll and the other need. */
+  /** Points that the side on roll and the opponent need. */
   away?: number[];
   /** Whether this is the Crawford game. */
   crawford?: boolean;
-  /** At a score, the match equity table. */
+  /** Match equity table. */
   met?: Met;
-  /** The source: a kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
+  /** A kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
-  /** The name of the table; null for a calculation. */
+  /** Name of the table; null for a calculation. */
   table: string | null;
   /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** The maximum error of each number, by name; for estimates and rollouts the error that 99.9 % of them do not exceed; null if unknown. */
+  /** Maximum error of each number, by name (99.9 % bound for estimates and rollouts); null if unknown. */
   max_error: Record<string, number>;
-  /** For estimates and rollouts the errors that 95 % of them do not exceed; null for other answers. */
+  /** For estimates and rollouts: 95 % bound of the error, by name. */
   usual_error?: Record<string, number>;
 }
 
 /** A position as programs need it. */
 export interface Described {
-  /** The counts of the side on roll from the ace point up; a 25th count is the bar. */
+  /** Counts of the side on roll from the ace point up; a 25th count is the bar. */
   us: number[];
-  /** The counts of the other side; null where one side is asked about. */
+  /** Counts of the opponent; null for a query of one side. */
   them: number[] | null;
-  /** The counts as text. */
+  /** Counts as text. */
   counts: string;
   /** gnubg's Position ID. */
   position_id: string;
   /** eXtreme Gammon's identifier. */
   xgid: string;
-  /** The pip counts of the side on roll and of the other. */
+  /** Pip counts of the side on roll and of the opponent. */
   pips: number[];
-  /** How many chequers the side on roll and the other have. */
+  /** Chequers of the side on roll and of the opponent. */
   chequers: number[];
-  /** Whether the sides have not passed each other. */
+  /** Whether the sides have not yet passed each other. */
   contact: boolean;
 }
 
@@ -479,37 +479,37 @@ export interface Described {
 export interface ProbeQuestion {
   /** As sent. */
   position: string;
-  /** The dice, the larger first, or `all`; null without dice. */
+  /** Dice, the larger first, or `all`; null without dice. */
   roll: string | null;
-  /** The cube's position for the side on roll: `centered`, `owned` or `opponent`. */
+  /** Cube as seen by the side on roll: `centered`, `owned` or `opponent`. */
   cube: "centered" | "owned" | "opponent";
-  /** What the plays are ranked by: `money`, `match`, `cubeless`, `mean` or `off:N`. */
+  /** Ranking: `money`, `match`, `cubeless`, `mean` or `off:N`. */
   measure: string;
-  /** The table that was named. */
+  /** Table named in the query. */
   table: null;
 }
 
 /** Cube, race and plays of one position; a section that has no answer is null. */
 export interface ProbeAnswer {
-  /** The query. */
+  /** Query. */
   question: ProbeQuestion;
-  /** The position. */
+  /** Position. */
   position: Described;
-  /** The cube. */
+  /** Cube. */
   cube: CubeAnswer | null;
-  /** The race of each side. */
+  /** Race of each side. */
   race: SideRace | TwoRaces | null;
-  /** The plays of the roll. */
+  /** Plays of the roll. */
   play: PlayAnswer | null;
-  /** Why a section has no answer, by its name. */
+  /** Reason for a section without an answer, by its name. */
   not_covered: Partial<Record<"cube" | "race" | "play", string>>;
 }
 // shapes:end
 
 export interface CubeOptions {
-  /** The cube's position; by default the identifier's, else centered. */
+  /** Where the cube lies; by default the identifier's, else centered. */
   cube?: CubeOwner;
-  /** The cube's value. */
+  /** What the cube shows. */
   cube_value?: number;
   /** Whether a double may be beavered; by default as the identifier says, else it may. */
   beavers?: boolean;

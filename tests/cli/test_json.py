@@ -19,15 +19,31 @@ from tests.conftest import GOLDEN, ROOT
 
 PAGE = (ROOT / "docs/json.md").read_text(encoding="utf-8")
 HERE = "0 1 0 0 1 / 0 1 1"
-ROW = re.compile(r"^\|([^|]*`[^|]*)\|([^|]*)\|[^|]*\|$", re.M)
+ROW = re.compile(r"^\|([^|]*`[^|]*)\|([^|]*)\|([^|]*)\|$", re.M)
+SEE = re.compile(r"See \[([^]]+)\]\(#[\w-]+\)")
 
 
 def _fields(text: str) -> dict[str, str]:
-    """Field, with `?` where it may be missing, -> type."""
+    """Field, with `?` where it may be missing, -> type, or the heading under which it is described."""
     found: dict[str, str] = {}
-    for names, kind in ROW.findall(text):
+    for names, kind, meaning in ROW.findall(text):
         for name, may in re.findall(r"`([^`]+)`(\??)", names):
-            found[name + may] = kind.strip(" `")
+            assert name + may not in found, name
+            found[name + may] = kind.strip(" `") or f"See {SEE.findall(meaning)[0]}"
+    return found
+
+
+def _resolved(schema: dict[str, str]) -> dict[str, str]:
+    """Field, with `?` where it may be missing, -> type; a field that may be missing is never null."""
+    found = {}
+    for name, kind in schema.items():
+        found[name] = kind
+        if kind.startswith("See "):
+            there = SCHEMAS[kind.removeprefix("See ")]
+            bare = name.rstrip("?")
+            described = there.get(bare) or there[f"{bare}?"]
+            assert not described.startswith("See "), name
+            found[name] = described.removesuffix(" or null") if bare != name else described
     return found
 
 
@@ -37,11 +53,7 @@ SCHEMAS = {
     for name, text in zip(SECTIONS[::2], SECTIONS[1::2], strict=True)
     if "| field |" in text
 }
-TYPED: dict[str, str] = {}
-for _schema in (SCHEMAS["Origin"], *SCHEMAS.values()):
-    for _name, _kind in _schema.items():
-        if _kind:
-            TYPED.setdefault(_name.rstrip("?"), _kind)
+SCHEMAS = {name: _resolved(schema) for name, schema in SCHEMAS.items()}
 #: fields seen in some answer, by schema
 SEEN: dict[str, set[str]] = {name: set() for name in SCHEMAS}
 
@@ -76,7 +88,7 @@ def follows(name: str, value: Any, where: str = "") -> None:
     where = where or name
     assert isinstance(value, dict), f"{where}: {value!r}"
     schema = SCHEMAS[name]
-    plain = {field.rstrip("?"): kind or TYPED[field.rstrip("?")] for field, kind in schema.items()}
+    plain = {field.rstrip("?"): kind for field, kind in schema.items()}
     needed = {field for field in schema if not field.endswith("?")} - {"..."}
     assert needed <= set(value), f"{where}: {needed - set(value)} missing"
     SEEN[name] |= set(value)
@@ -142,10 +154,10 @@ CASES = [
     ("Plays", "play ts_06x04.bd 0,1,0,0,1/0,1,1 all --away 2-3"),
     ("Plays", "play os_p06.bd 0,1,0,0,1 21 --measure off:1 --top 2"),
     ("Plays", "play ts_06x04.bd 0,1,0,0,1/0,1,1 all --top 1 --jacoby"),
-    ("Identified", "id XGID=-DCA------------------bcc-:1:1:1:D:0:0:1:0:10 --table 2x2"),
-    ("Met shown", "met"),
-    ("Met shown", "met g11"),
-    ("Met shown", "met g11 mec26"),
+    ("Identifiers", "id XGID=-DCA------------------bcc-:1:1:1:D:0:0:1:0:10 --table 2x2"),
+    ("Match equity tables", "met"),
+    ("Match equity tables", "met g11"),
+    ("Match equity tables", "met g11 mec26"),
     ("Report", "verify ts_06x04.bd"),
     ("Report", "verify --exact ts_03x03.bd os_p06.bd"),
     ("Report", "verify bad.bd two.bd"),
@@ -153,11 +165,11 @@ CASES = [
     ("Diff", "diff ts_06x04.bd bad.bd"),
     ("Diff", "diff os_p06.bd bgns.ijf"),
     ("Match", "matches evening.mat"),
-    ("Annotated", "annotate evening.mat ts_06x04.bd os_p06.bd"),
-    ("Annotated", "annotate evening.xg ts_06x04.bd os_p06.bd"),
-    ("Annotated", "annotate money.mat evening.mat gone.mat ts_06x04.bd os_p06.bd"),
-    ("Judged one", "judge ts_06x04.bd 0,1,0,0,1/0,1,1 --roll 21 --played 5/2"),
-    ("Judged one", "judge os_p06.bd 0,1,0,0,1/0,1,1 --take --away 3-5"),
+    ("Annotation", "annotate evening.mat ts_06x04.bd os_p06.bd"),
+    ("Annotation", "annotate evening.xg ts_06x04.bd os_p06.bd"),
+    ("Annotation", "annotate money.mat evening.mat gone.mat ts_06x04.bd os_p06.bd"),
+    ("Judgement", "judge ts_06x04.bd 0,1,0,0,1/0,1,1 --roll 21 --played 5/2"),
+    ("Judgement", "judge os_p06.bd 0,1,0,0,1/0,1,1 --take --away 3-5"),
     ("Rule study", "study rules ts_06x04.bd --rule keith"),
     ("Exam", "exam rule:keith --sample 300 --against bgfmt:limit=0"),
     ("Exam", "exam bad.py:answer --set matches --kind play"),
@@ -175,7 +187,7 @@ CASES = [
     ("Formats", "formats"),
     ("Check", "gnubg check ts_06x04.bd"),
     ("Check", "gnubg check none.bd"),
-    ("Installed", "gnubg install ts_06x04.bd --dir slots"),
+    ("Installation", "gnubg install ts_06x04.bd --dir slots"),
     ("Where", "gnubg where --dir slots"),
     ("Failure", "cube none.bd 0,1/1"),
     ("Failure", "cube 1,1"),
@@ -197,7 +209,7 @@ def test_answers_are_as_the_page_says(
         _make(line)
         code = run([*line.split(), "--json"])
         found = json.loads(capsys.readouterr().out)
-        codes = {"Failure": (1, 2), "Annotated": (0, 2), "Check": (0, 2), "Report": (0, 1, 2)}
+        codes = {"Failure": (1, 2), "Annotation": (0, 2), "Check": (0, 2), "Report": (0, 1, 2)}
         assert code in codes.get(schema, (0, 1)), line
         for one in found if isinstance(found, list) else [found]:
             follows(schema, one, line)
@@ -211,7 +223,7 @@ def test_answers_are_as_the_page_says(
     }
     # rare: a double that the file leaves out, a resignation, an offset in a file of several parts
     assert never <= {"Record.implied", "Record.points"}
-    assert {name for name in SCHEMAS if not SEEN[name]} <= {"Origin", "Broken"}
+    assert {name for name in SCHEMAS if not SEEN[name]} <= {"Common fields", "Broken format"}
 
 
 def _make(line: str) -> None:

@@ -19,14 +19,14 @@ class Described(Plain):
 
     TITLE = "Position"
 
-    us: Annotated[list[int], "The counts of the side on roll from the ace point up; a 25th count is the bar."]
-    them: Annotated[list[int] | None, "The counts of the other side; null where one side is asked about."]
-    counts: Annotated[Side | Position, "The counts as text."]
+    us: Annotated[list[int], "Counts of the side on roll from the ace point up; a 25th count is the bar."]
+    them: Annotated[list[int] | None, "Counts of the opponent; null for a query of one side."]
+    counts: Annotated[Side | Position, "Counts as text."]
     position_id: Annotated[str, "gnubg's Position ID."]
     xgid: Annotated[str, "eXtreme Gammon's identifier."]
-    pips: Annotated[list[int], "The pip counts of the side on roll and of the other."]
-    chequers: Annotated[list[int], "How many chequers the side on roll and the other have."]
-    contact: Annotated[bool, "Whether the sides have not passed each other."]
+    pips: Annotated[list[int], "Pip counts of the side on roll and of the opponent."]
+    chequers: Annotated[list[int], "Chequers of the side on roll and of the opponent."]
+    contact: Annotated[bool, "Whether the sides have not yet passed each other."]
 
 
 def describe(asked: Side | Position, state: GameState | None = None) -> Described:
@@ -56,19 +56,19 @@ class ProbeQuestion(Plain):
     """The query, with what the identifier adds to it."""
 
     position: Annotated[str, "As sent."]
-    roll: Annotated[str | None, "The dice, the larger first, or `all`; null without dice."]
-    cube: Annotated[Owner, "The cube's position for the side on roll: `centered`, `owned` or `opponent`."]
-    measure: Annotated[str, "What the plays are ranked by: `money`, `match`, `cubeless`, `mean` or `off:N`."]
-    table: Annotated[str | None, "The table that was named."]
+    roll: Annotated[str | None, "Dice, the larger first, or `all`; null without dice."]
+    cube: Annotated[Owner, "Cube as seen by the side on roll: `centered`, `owned` or `opponent`."]
+    measure: Annotated[str, "Ranking: `money`, `match`, `cubeless`, `mean` or `off:N`."]
+    table: Annotated[str | None, "Table named in the query."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeAnswer(Plain):
     """Cube, race and plays of one position; a section that has no answer is null."""
 
-    question: Annotated[ProbeQuestion, "The query."]
-    position: Annotated[Described, "The position."]
-    cube: Annotated[CubeAnswer | MatchCubeAnswer | None, "The cube."]
-    race: Annotated[SideRace | TwoRaces | None, "The race of each side."]
-    play: Annotated[PlayAnswer | None, "The plays of the roll."]
-    not_covered: Annotated[Mapping[str, str], "Why a section has no answer, by its name."]
+    question: Annotated[ProbeQuestion, "Query."]
+    position: Annotated[Described, "Position."]
+    cube: Annotated[CubeAnswer | MatchCubeAnswer | None, "Cube."]
+    race: Annotated[SideRace | TwoRaces | None, "Race of each side."]
+    play: Annotated[PlayAnswer | None, "Plays of the roll."]
+    not_covered: Annotated[Mapping[str, str], "Reason for a section without an answer, by its name."]
