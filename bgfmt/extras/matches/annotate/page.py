@@ -71,7 +71,7 @@ class _Shown:
         return f'<a href="{escape(self.base + asked)}">{words}</a>'
 
 
-def document(title: str, body: Iterable[str], style: str = "") -> str:
+def document(title: str, body: Iterable[str]) -> str:
     """Return an HTML page without external resources: its title, a style sheet, and the lines of its body."""
     head = f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
@@ -79,7 +79,7 @@ def document(title: str, body: Iterable[str], style: str = "") -> str:
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <link rel="icon" href="data:,">
 <title>{escaped(title)}</title><style>
-{STYLE.read_text()}{style}</style></head><body>
+{STYLE.read_text()}</style></head><body>
 {DEFINITIONS}
 <main><h1>{escaped(title)}</h1>"""
     return "\n".join([head, *body, "</main></body></html>", ""])
