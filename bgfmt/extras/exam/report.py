@@ -1,4 +1,4 @@
-"""Reports of a judged exam as text, JSON and an HTML page; of one engine, or of two compared."""
+"""Reports of a judged exam as text, JSON and an HTML page with plots; of one engine, or of two compared."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bgfmt.extras.exam import plots
 from bgfmt.extras.exam.candidates import STATUS
 from bgfmt.extras.exam.judging import Judged, findings
 from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, OWNERS, PLAY, Array
@@ -19,6 +20,7 @@ from bgfmt.game.drawing import draw, printable
 from bgfmt.game.moves import legal_plays
 
 SHOWN = 16  # groups of one criterion in the text report
+BINS = np.array([1e-7, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1, 10])
 
 
 def groups(judged: Judged) -> dict[str, dict[str, Array]]:
@@ -222,7 +224,7 @@ class Report:
         body = [f"<p>{escaped(line, 400)}</p>" for line in self.pair_lines()]
         for data, judged in zip(self.engines, self.judged, strict=True):
             body += _section(data, judged, named=len(self.engines) > 1)
-        return document(title, body)
+        return document(title, body, plots.STYLE)
 
     def render_file(self, name: str) -> str:
         """Return the contents of a report file: JSON, HTML or text by the ending of its name."""
@@ -299,7 +301,11 @@ def lines(data: dict[str, Any], judged: Judged) -> Iterator[str]:
                 shown = sorted(parts, key=lambda name: -parts[name]["decisions"])[:SHOWN]
                 yield f"by {by}" + f" (the {SHOWN} most frequent of {len(parts)})" * (len(parts) > SHOWN)
                 yield from (_row(f"  {name}", row) for name, row in parts.items() if name in shown)
-    yield from _calibration_lines(data)
+    for name, row in data["calibration"].items():
+        yield (
+            f"{name}: {row['answers']:,} answers, mean error {row['mean_error']:+.5f}, "
+            f"rms {row['rms_error']:.5f}, greatest {row['greatest_error']:.5f}"
+        )
     yield from ("", "The worst") if data["worst"] else ()
     for place, one in enumerate(data["worst"]):
         unit = "points" if one["unit"] == "points" else "MWC"
@@ -309,16 +315,15 @@ def lines(data: dict[str, Any], judged: Judged) -> Iterator[str]:
             yield from (f"    {line}" for line in draw(position).splitlines())
 
 
-def _calibration_lines(data: dict[str, Any]) -> Iterator[str]:
-    """Yield the errors of answered numbers, one line for each kind of number."""
-    for name, row in data["calibration"].items():
-        yield (
-            f"{name}: {row['answers']:,} answers, mean error {row['mean_error']:+.5f}, "
-            f"rms {row['rms_error']:.5f}, greatest {row['greatest_error']:.5f}"
-        )
-
-
 # -- as a page ---------------------------------------------------------------------------------------------
+
+#: headings of the plots, by the names of `calibration`
+CALIBRATIONS = {
+    "equity, money": "Equity, for money",
+    "equity, score": "Match win probability, at scores",
+    "win, money": "Game win probability, for money",
+    "win, score": "Game win probability, at scores",
+}
 
 
 def _section(data: dict[str, Any], judged: Judged, *, named: bool) -> Iterator[str]:
@@ -342,9 +347,16 @@ def _section(data: dict[str, Any], judged: Judged, *, named: bool) -> Iterator[s
                 yield f'<tr><th class="l" colspan="8">by {by}</th></tr>'
                 yield from (_html_row(name, row) for name, row in parts.items())
         yield "</tbody></table></div>"
+        yield "<h3>Losses</h3>"
+        counts = np.histogram(judged.equity[judged.decided], np.concatenate([[-1], BINS]))[0].tolist()
+        names = ["none", *(f"to {edge:g}" for edge in BINS[1:])]
+        yield plots.bars(dict(zip(names, counts, strict=True)))
     if data["calibration"]:
-        yield "<h3>Calibration</h3>"
-        yield from (f"<p>{escaped(line)}</p>" for line in _calibration_lines(data))
+        yield '<h3>Calibration</h3><div class="plots">'
+        for name, one in data["calibration"].items():
+            plot = plots.calibration(name, one["bins"])
+            yield f"<figure><figcaption>{CALIBRATIONS[name]}</figcaption>{plot}</figure>"
+        yield "</div>"
     if data["worst"]:
         yield '<h3>The worst</h3><div class="cards">'
         for one in data["worst"]:

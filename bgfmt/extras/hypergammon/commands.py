@@ -30,6 +30,9 @@ from bgfmt.cli.terminal import say
 @click.option(
     "--restart", type=click.Path(), metavar="FILE", help="Start from this file's numbers (makehyper -r)."
 )
+@click.option(
+    "--resume", is_flag=True, help="Continue from the state that an interrupted run left in OUTPUT.sweeps."
+)
 @common_options
 def hypergammon(chequers: str, quiet: bool, **common: Any) -> None:
     """Solve hypergammon: outcome probabilities and money equities of 1, 2 or 3 chequers a side, with contact.

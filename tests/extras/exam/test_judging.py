@@ -187,7 +187,6 @@ def test_planted_faults_are_named(standard: sets.Exam) -> None:
     assert all(one["words"] in made.text() for one in made.engines[0]["findings"])
     page = made.page()
     assert page.count("<article") == 5
-    assert all(f"{row['rms_error']:.5f}" in page for row in made.engines[0]["calibration"].values())
     assert "http" not in page.replace('http-equiv="Content-Security-Policy"', "")
 
 

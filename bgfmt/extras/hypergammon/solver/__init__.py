@@ -6,15 +6,18 @@ more than a threshold; docs/theory/hypergammon.md has the rules of both recipes 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bgfmt.errors import SolverError
+from bgfmt.errors import OutputExistsError, ScratchError, SolverError
 from bgfmt.extras.hypergammon.solver import plays, sweep
+from bgfmt.extras.hypergammon.solver import state as states
 from bgfmt.extras.hypergammon.solver.iteration import CYCLE_SWEEPS, PLACES, Iteration, is_extrapolated
 from bgfmt.extras.hypergammon.solver.sweep import CONTACT, FIXED, OVER, RACE
 from bgfmt.extras.hypergammon.tables import ExactHypergammon
@@ -23,6 +26,7 @@ from bgfmt.game.results import Array
 from bgfmt.solver.machine import START_SECONDS, Plan, check_memory, thread_count
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import Solver
+from bgfmt.storage import check_output
 from bgfmt.tables import Hypergammon, Table
 from bgfmt.tables.hypergammon import RECORD, hyper_values
 
@@ -30,6 +34,7 @@ Sweeping = Callable[[int, float], None]
 FAR_PLACE = 18  # first point of the other side's home board
 THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}
 MAX_SWEEPS = 1000
+STATE_INTERVAL_SECONDS = 60.0  # between two saved states of a long solve
 #: the largest ratio of successive changes at which values are extrapolated, see `iteration`
 MAX_RATIO = 0.95
 BLOCK_ROWS = 16  # rows computed together up to the diagonal
@@ -41,12 +46,14 @@ SECONDS_PER_RECORD = {"gnubg": 4e-6, "exact": 1e-5}  # of one core, per chequer
 
 
 class HypergammonSolver(Solver):
-    """Solver of hypergammon tables."""
+    """Solver of hypergammon tables. A long solve saves its state in a file, from which it can be continued."""
 
     name = kind = "hypergammon"
     recipes = ("gnubg", "exact")
     options = frozenset({"threshold", "restart", "sweeping"})
     path_options = frozenset({"restart"})
+    kept_suffix = ".sweeps"
+    keeps_state = True
 
     def __init__(
         self,
@@ -55,7 +62,7 @@ class HypergammonSolver(Solver):
         *,
         recipe: str | Recipe | None = None,
         threshold: float | None = None,
-        restart: Table | None = None,
+        restart: Table | Iteration | None = None,
         sweeping: Sweeping | None = None,
     ) -> None:
         """Set up the solve; the arguments and errors are those of `hypergammon`."""
@@ -65,12 +72,14 @@ class HypergammonSolver(Solver):
             raise SolverError(f"hypergammon has {PLACES} points, with the bar, not {points}")
         if chequers not in (1, 2, 3):
             raise SolverError(f"hypergammon has 1, 2 or 3 chequers a side, not {chequers}")
-        if not isinstance(restart, Hypergammon | None):
+        if not isinstance(restart, Hypergammon | Iteration | None):
             raise SolverError(f"numbers to start from: a {restart.kind} table, not a hypergammon one")
         if restart is not None and restart.chequers != chequers:
             raise SolverError(
                 f"a solve of {chequers} chequers cannot start from numbers of {restart.chequers}"
             )
+        if isinstance(restart, Iteration) and restart.recipe != name:
+            raise SolverError(f"a solve by recipe {name} cannot continue one with recipe {restart.recipe}")
         limit = THRESHOLDS[name] if threshold is None else threshold
         if not 0 <= limit <= 1:
             raise SolverError(f"a threshold lies between 0 and 1, not at {limit}")
@@ -99,13 +108,20 @@ class HypergammonSolver(Solver):
         kind: Any = Hypergammon if self.recipe.rounded else ExactHypergammon
         return kind(points=PLACES, chequers=self.chequers, **arrays)  # type: ignore[no-any-return]
 
-    def sweeps(self, threads: int | None = None, most_sweeps: int = MAX_SWEEPS) -> Iterator[Iteration]:
-        """Yield the state of the solve after every sweep; the next sweep changes the values of the last state."""
+    def sweeps(
+        self, threads: int | None = None, most_sweeps: int = MAX_SWEEPS, *, begin: Iteration | None = None
+    ) -> Iterator[Iteration]:
+        """Yield the state of the solve after every sweep; the next sweep changes the values of the last state.
+
+        begin : state from which to continue, instead of the initial numbers.
+        """
         planned = self.plan()
         name = self.recipe.name
         check_memory(planned.memory, planned.what)
-        solve = _Solve(self.chequers, name, self.restart, thread_count(threads))
-        for done in range(1, 1 + max(1, most_sweeps)):
+        numbers = begin or self.restart
+        solve = _Solve(self.chequers, name, numbers, thread_count(threads))
+        first = 1 + (numbers.sweeps if isinstance(numbers, Iteration) else 0)
+        for done in range(first, first + max(1, most_sweeps)):
             change = solve.sweep()
             extrapolates = is_extrapolated(self.chequers, name) and change > self.limit
             if extrapolates and solve.extrapolate(done, solve.values):
@@ -117,9 +133,43 @@ class HypergammonSolver(Solver):
             if converged:
                 return
 
-    def solve(self, *, threads: int | None = None, **_: Any) -> Table:
-        """Solve the table."""
-        *_sweeps, last = self.sweeps(threads)
+    def solve(
+        self,
+        *,
+        state: Path | None = None,
+        resume: bool = False,
+        force: bool = False,
+        threads: int | None = None,
+        **_: Any,
+    ) -> Table:
+        """Solve the table.
+
+        Parameters
+        ----------
+        state : file in which the state is saved from time to time.
+        resume : continue from that file, to the same numbers.
+        force : start anew if an interrupted run left a state.
+
+        Raises ScratchError if there is a state and neither is given.
+        """
+        begun = states.start_checksum(self.restart)
+        begin = None
+        if state is not None:
+            check_output(state, force=True)  # said now, not after the first minute
+            if resume:
+                begin = states.read(state, self.chequers, self.recipe.name, begun)
+            elif state.exists() and not states.is_state(state):
+                message = f"{state}: exists already and is not the state of a solve"
+                raise OutputExistsError(message, replaceable=False)
+            elif state.exists() and not force:
+                message = "holds the state of an interrupted run"
+                raise ScratchError(str(state), "unfinished", message)
+        written = time.monotonic()
+        for last in self.sweeps(threads, begin=begin):
+            late = time.monotonic() - written > STATE_INTERVAL_SECONDS
+            if state is not None and late and last.resumable and not last.converged:
+                states.write(last, state, begun)
+                written = time.monotonic()
         return last.table
 
 
@@ -136,7 +186,7 @@ def hypergammon(
     recipe : ``gnubg``, the numbers of makehyper; or ``exact``, float64 and the rules of backgammon throughout.
     threshold : sweep until no number changes by more (default 1e-5 under ``gnubg``, as in makehyper, 1e-12 under
         ``exact``). 0 may never be reached.
-    restart : a table whose numbers are the initial ones, as for makehyper's `-r`.
+    restart : initial numbers: a table, as for makehyper's `-r`, or an `Iteration`, which is continued.
     sweeping : called after each sweep with its number and the greatest change.
 
     Raises SolverError for another number of chequers, recipe or threshold, a restart from numbers of another kind,
@@ -229,7 +279,9 @@ class IterationBase:
 class _Solve(IterationBase):
     """The numbers of a solve for money, and a sweep over them."""
 
-    def __init__(self, chequers: int, recipe: str, restart: Hypergammon | None, threads: int) -> None:
+    def __init__(
+        self, chequers: int, recipe: str, restart: Hypergammon | Iteration | None, threads: int
+    ) -> None:
         super().__init__(chequers, threads)
         n = self.n
         kind = np.dtype("f4" if recipe == "gnubg" else "f8")
@@ -242,6 +294,8 @@ class _Solve(IterationBase):
         if restart is None:
             self.values[self.kinds >= sweep.CONTACT] = [1, 1, 0, 0, 0, 2, 0, 0, 0, 0]
             self.values[:, 0] = lost
+        elif isinstance(restart, Iteration):
+            self.values[:] = restart.values
         else:
             for us in range(n):
                 self.values[us] = _decode(restart.records[us])

@@ -43,6 +43,11 @@ class Iteration:
     converged: bool
 
     @property
+    def resumable(self) -> bool:
+        """True if a solve that continues from here gives the same numbers as an uninterrupted one."""
+        return not is_extrapolated(self.chequers, self.recipe) or self.sweeps % CYCLE_SWEEPS == 0
+
+    @property
     def table(self) -> Hypergammon | ExactHypergammon:
         """The numbers as makehyper writes them, truncated to 24 bits; under ``exact`` unchanged."""
         how: dict[str, Any] = {

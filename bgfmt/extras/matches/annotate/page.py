@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from bgfmt import __version__
 from bgfmt.extras.matches.annotate import text
+from bgfmt.extras.matches.annotate.graph import engine, equity_graph
 from bgfmt.extras.matches.annotate.judging import ERROR, Judgement
 from bgfmt.extras.matches.annotate.report import FIGURES, RENDERERS, WORST, MatchReport, Report, Total
 from bgfmt.game.display import DEFINITIONS, board
@@ -71,7 +72,7 @@ class _Shown:
         return f'<a href="{escape(self.base + asked)}">{words}</a>'
 
 
-def document(title: str, body: Iterable[str]) -> str:
+def document(title: str, body: Iterable[str], style: str = "") -> str:
     """Return an HTML page without external resources: its title, a style sheet, and the lines of its body."""
     head = f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
@@ -79,7 +80,7 @@ def document(title: str, body: Iterable[str]) -> str:
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <link rel="icon" href="data:,">
 <title>{escaped(title)}</title><style>
-{STYLE.read_text()}</style></head><body>
+{STYLE.read_text()}{style}</style></head><body>
 {DEFINITIONS}
 <main><h1>{escaped(title)}</h1>"""
     return "\n".join([head, *body, "</main></body></html>", ""])
@@ -111,6 +112,8 @@ def _body(report: Report, most: int, made: date) -> Iterator[str]:
     several = len(report.matches) != 1
     shown = {id(one): _Shown(one, number, report.page) for number, one in enumerate(report.matches, 1)}
     yield from _summary(report, made, several=several)
+    if not several:
+        yield from _graph(shown[id(report.matches[0])])
     worst = report.worst(most)
     if worst:
         heading = f"The {len(worst)} worst" if len(worst) > 1 else "The worst"
@@ -171,6 +174,18 @@ def _table(heads: list[str], rows: Iterable[Iterable[str]], *, wide: bool = Fals
 def _cell(head: str, words: str, name: str = "") -> str:
     kind = f' class="{name}"' if name else ""
     return f'<td{kind} data-head="{head}">{words}</td>'
+
+
+def _graph(shown: _Shown) -> Iterator[str]:
+    errors = [one for one in shown.report.judgements if one.error]
+    match = shown.report.match
+    graph = equity_graph(match, {(one.decision.game, one.decision.record) for one in errors})
+    if not graph:
+        return
+    marked = " Circles mark errors in the race." if errors else ""
+    yield f"<h2>Equity of {escaped(match.players[0]) or '(no name)'}, by move</h2>"
+    source = f"As {escape(engine(match))} has it in the file, before each move; games by number."
+    yield f'<p class="soft">{source}{marked}</p>{graph}'
 
 
 # -- decisions with their boards -------------------------------------------------------------------------
@@ -270,6 +285,7 @@ def _match(shown: _Shown, cards: set[int], *, named: bool) -> Iterator[str]:
         yield f"<h2>{escaped(report.file)}: {escaped(text.title(report))}</h2>"
         yield f'<p class="soft">{escaped(text.coverage(report))}.</p>'
         yield _totals(report.totals) if report.judgements else ""
+        yield from _graph(shown)
     rest = [one for one in report.judgements if one.error and id(one) not in cards]
     if rest:
         yield f"<details><summary>{pluralize(len(rest), 'more error' if cards else 'error')}, with boards</summary>"

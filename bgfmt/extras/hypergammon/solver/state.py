@@ -1,0 +1,96 @@
+"""The state of a hypergammon solve in a file, so that an interrupted one can be continued.
+
+offset  size  content
+0       16    "bgfmt sweeps 1\n\n"
+16      4     size of the description, little-endian
+20      -     description: JSON with chequers, recipe, threshold, sweeps, change, begun (what the solve began with)
+-       -     the numbers, (n, n, 10) float32 or float64, little-endian, C order
+end     32    SHA-256 of everything before
+
+A new state is written completely before it replaces the old one, so that there is always one good state.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import struct
+from itertools import chain
+
+import numpy as np
+
+from bgfmt.errors import ScratchError, SolverError
+from bgfmt.extras.hypergammon.solver.iteration import PLACES, Iteration
+from bgfmt.game import board
+from bgfmt.storage import PathLike, create, open_source
+from bgfmt.tables import Hypergammon
+
+MAGIC = b"bgfmt sweeps 1\n\n"
+CHECKSUM_BYTES = hashlib.sha256().digest_size
+
+
+def start_checksum(restart: Hypergammon | Iteration | None) -> str:
+    """Return the SHA-256 of the numbers that a solve starts from, in hexadecimal; "" without a restart."""
+    if restart is None:
+        return ""
+    digest = hashlib.sha256()
+    numbers = restart.values if isinstance(restart, Iteration) else restart.records
+    for us in range(len(numbers)):
+        digest.update(np.ascontiguousarray(numbers[us]).tobytes())
+    return digest.hexdigest()
+
+
+def is_state(path: PathLike) -> bool:
+    """Check whether a file is the state of a hypergammon solve."""
+    with contextlib.suppress(OSError), open_source(path, guard=True) as source:
+        return bytes(source.buffer[: len(MAGIC)]) == MAGIC
+    return False
+
+
+def write(iteration: Iteration, path: PathLike, begun: str) -> None:
+    """Write a state, replacing an older one.
+
+    begun : `start_checksum` of the solve.
+    """
+    facts = {
+        "chequers": iteration.chequers, "recipe": iteration.recipe, "sweeps": iteration.sweeps,
+        "change": iteration.change, "begun": begun,
+    }  # fmt: skip
+    text = json.dumps(facts).encode()
+    head = MAGIC + struct.pack("<I", len(text)) + text
+    digest = hashlib.sha256()
+    little = iteration.values.dtype.newbyteorder("<")
+    with create(path, force=True) as sink:
+        for data in chain([head], (row.astype(little).tobytes() for row in iteration.values)):
+            digest.update(data)
+            sink.write(data)
+        sink.write(digest.digest())
+
+
+def read(path: PathLike, chequers: int, recipe: str, begun: str) -> Iteration:
+    """Read a state of the same solve; raise SolverError for no state, ScratchError for a damaged or another one."""
+    name = os.fspath(path)
+    n = board.count(PLACES, chequers)
+    if not is_state(path):
+        raise SolverError(f"{name}: not the state of a hypergammon solve")
+    with open_source(path) as source:
+        data = source.buffer
+        if hashlib.sha256(data[:-CHECKSUM_BYTES]).digest() != bytes(data[-CHECKSUM_BYTES:]):
+            raise ScratchError(name, "damaged", "damaged or truncated: its checksum does not match")
+        try:
+            begin = len(MAGIC) + 4 + int.from_bytes(data[len(MAGIC) : len(MAGIC) + 4], "little")
+            facts = json.loads(bytes(data[len(MAGIC) + 4 : begin]))
+            solve = facts["chequers"], facts["recipe"], facts["begun"]
+            sweeps = int(facts["sweeps"])
+            change = float(facts["change"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise ScratchError(name, "damaged", f"damaged at byte {len(MAGIC)}") from None
+        if solve != (chequers, recipe, begun):
+            message = f"the state of another solve ({solve[0]} chequers, recipe {solve[1]})"
+            raise ScratchError(name, "foreign", message)
+        dtype = np.dtype("<f4" if recipe == "gnubg" else "<f8")
+        source.need(begin + n * n * 10 * dtype.itemsize + CHECKSUM_BYTES)
+        values = source.array(dtype, (n, n, 10), begin).copy()
+    return Iteration(chequers, recipe, values, sweeps, change, False)
