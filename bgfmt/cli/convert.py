@@ -187,7 +187,7 @@ def _pairs(files: Sequence[str], output: str | None, to: str | None) -> list[tup
     """Return (source, destination) of each conversion; UsageError for arguments that do not fit."""
     if output is None:
         if len(files) != 2:
-            raise click.UsageError("SRC and DST are needed, or one or more SRC and -o DIR")
+            raise click.UsageError("name SRC and DST, or one or more SRC and -o DIR")
         return [(files[0], files[1])]
     folder = len(files) > 1 or output.endswith(("/", os.sep)) or os.path.isdir(output)
     if not folder:

@@ -138,7 +138,7 @@ def _report_writer(
         return None
     suffix = Path(path).suffix.lower()
     if suffix not in (".json", ".html", ".md"):
-        raise click.UsageError(f"{path}: a report is .json, .html or .md")
+        raise click.UsageError(f"{path}: expected a report with the suffix .json, .html or .md")
     if any(os.path.exists(path) and os.path.exists(name) and os.path.samefile(path, name) for name in inputs):
         raise click.UsageError(f"{path}: the report would replace a file that is verified")
     check_output(path, force=force)

@@ -186,7 +186,7 @@ def parse_options(items: Iterable[str]) -> dict[str, str]:
     pairs = [item.partition("=") for item in items if item]
     bad = next((key for key, equals, _ in pairs if not equals), None)
     if bad is not None:
-        raise CapabilityError(f"{bad!r}: an option is KEY=VALUE")
+        raise CapabilityError(f"{bad!r}: expected an option KEY=VALUE")
     return {key: value for key, _, value in pairs}
 
 

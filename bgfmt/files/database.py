@@ -387,7 +387,9 @@ def choose_format(
         raise FormatError(f"{source.name}: {text}")
     missing = [key for key in ("points", "chequers") if key in chosen.headerless and key not in given]
     if missing and not (missing == ["chequers"] and "cubeful" not in chosen.headerless and "points" in given):
-        raise CapabilityError(f"{source.name}: its {' and '.join(missing)}")
+        raise CapabilityError(
+            f"{source.name}: state its {' and '.join(missing)} too, as in {plain}:{missing[0]}=6"
+        )
     return chosen, given
 
 

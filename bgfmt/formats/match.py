@@ -74,7 +74,7 @@ FLOAT = dtype_of(NUMBER)
 FILE = Struct(
     "header" / Bytes(this.header) * f"filled with zeros to a multiple of {ALIGNMENT} bytes",
     "numbers" / Array(this.n, Array(this.n, Array(this.columns, NUMBER))),
-    "sums of the blocks"
+    "checksums of the blocks"
     / Array(this.blocks, CRC)
     * "CRC-32 of each block of rows of the numbers, the last one shorter",
 )
@@ -110,7 +110,7 @@ class BgfmtMatch(Format[MatchScore]):
         right = zlib.crc32(raw[: -CRC.sizeof()])
         if right != header.crc:
             at = offset + size - CRC.sizeof()
-            raise HeaderError(source.name, "sum of the header", at, f"{right:08x}", f"{header.crc:08x}")
+            raise HeaderError(source.name, "checksum of the header", at, f"{right:08x}", f"{header.crc:08x}")
         if not (1 <= header.points <= board.MAX_POINTS and 1 <= header.chequers <= board.MAX_CHEQUERS):
             found = header.points, header.chequers
             raise refuse("points", "points", "1 to 24 points, 1 to 15 chequers", found)
@@ -121,7 +121,7 @@ class BgfmtMatch(Format[MatchScore]):
         parts = _parts(_padded(size), n, header.columns, header.block_rows)
         rows = parts["numbers"].read(source, offset, f"{header.points}x{header.chequers} match-score table")
         end = sum(part.size for part in parts.values())
-        source.need(offset + end, "sums of the blocks")
+        source.need(offset + end, "checksums of the blocks")
         sizes = end, header.points, header.chequers
         return Reading.of(MatchScore, source, offset, *sizes, balance=rows, score=score, recipe="match")
 

@@ -77,7 +77,7 @@ class Npz(AnyTable):
 
         text = source.bytes(meta.offset, meta.size, META)
         if zlib.crc32(text) != meta.crc:
-            raise refuse(f"{META} with the sum {meta.crc:08x}", f"{zlib.crc32(text):08x}")
+            raise refuse(f"{META} with the checksum {meta.crc:08x}", f"{zlib.crc32(text):08x}")
         arrays = {name.removesuffix(".npy"): _array(source, member) for name, member in found.items()}
         table = described.table_of(text, arrays, source, refuse)
         return Reading(table, Extent(offset, source.size - offset))
@@ -246,13 +246,13 @@ def _member(source: Source, info: zipfile.ZipInfo, base: int, follows: int) -> M
     end = offset + info.file_size
     sums = {crc, packed, size} - {0, 0xFFFFFFFF}
     if sums - {info.CRC, info.file_size}:
-        raise refuse("with its sum and size", head[14:26].hex(" "))
+        raise refuse("with its checksum and size", head[14:26].hex(" "))
     if flags & 8:
         wide = struct.pack("<4sIQQ", DESCRIPTOR, info.CRC, info.file_size, info.file_size)
         short = struct.pack("<4sIII", DESCRIPTOR, info.CRC, *[info.file_size & 0xFFFFFFFF] * 2)
         behind = wide if follows - end == len(wide) else short
         if source.bytes(end, len(behind), "archive") != behind:
-            raise refuse("with its sum and size behind it", "others")
+            raise refuse("with its checksum and size behind it", "others")
         end += len(behind)
     return Member(info.filename, begin, offset, info.file_size, end, info.CRC)
 

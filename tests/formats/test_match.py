@@ -294,7 +294,7 @@ def test_damaged_blocks_are_named(tmp_path: Path) -> None:
     path = tmp_path / "a.bgm"
     save(match_score(6, 4, (3, 5), XG2), path)
     data = bytearray(path.read_bytes())
-    for change, rules in ((0, []), (4, ["sums of the blocks"])):
+    for change, rules in ((0, []), (4, ["checksums of the blocks"])):
         data[1_000_000] ^= change
         source = Source.from_bytes(bytes(data))
         table, extent = BgfmtMatch().read(source)

@@ -330,7 +330,7 @@ class Engine:
     def _require_position(self) -> GameState:
         """Return the position; ProtocolError where none is set."""
         if self.state is None:
-            raise ProtocolError("no_position", "say position first")
+            raise ProtocolError("no_position", "set the position first")
         return self.state
 
     def _update_session(self, **facts: Any) -> list[str]:
@@ -408,7 +408,7 @@ class Engine:
     def _choose_play(self, state: GameState) -> str:
         """Return the play as from/to pairs, empty where none is legal; ProtocolError without dice."""
         if state.dice is None:
-            raise ProtocolError("no_dice", "say dice first")
+            raise ProtocolError("no_dice", "set the dice first")
         with _translate_refusal(state):
             return format_decision(self.advisor.decide(state.rolled(state.dice)))
 

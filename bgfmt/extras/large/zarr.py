@@ -208,7 +208,7 @@ class Zarr(Format[StoredEquities]):
             broken = broken or bool(faults)
             digest.update(sums)
         if not broken and digest.hexdigest() != spec.sum:
-            yield Fault(0, extent.size, "sum of the chunks", spec.sum, digest.hexdigest())
+            yield Fault(0, extent.size, "checksum of the chunks", spec.sum, digest.hexdigest())
 
 
 def audit_row(source: Source, row: int) -> tuple[int, list[Fault], bytes]:

@@ -171,7 +171,7 @@ class Service:
         if empty := [name for name, text in given.items() if not text]:
             raise Refusal("bad_parameter", "a parameter is empty", empty[0])
         if given.get("rows", "counts") not in ("counts", "numbers"):
-            raise Refusal("bad_parameter", "rows is counts or numbers", "rows")
+            raise Refusal("bad_parameter", "rows must be counts or numbers", "rows")
         table = self.answers.table_named(given["table"]).table
         column = given.get("column")
         numbers = given.get("rows") == "numbers"

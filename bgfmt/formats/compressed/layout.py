@@ -106,7 +106,7 @@ def read_with_checksum(source: Source, at: int, size: int, what: str) -> bytes:
     stored = data[-4:]
     right = crc(memoryview(data)[:-4])
     if right != stored:
-        raise CorruptError(source.name, at + size - 4, f"the {what}'s sum {right.hex()}", stored.hex())
+        raise CorruptError(source.name, at + size - 4, f"the {what}'s checksum {right.hex()}", stored.hex())
     return data
 
 

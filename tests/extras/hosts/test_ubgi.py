@@ -41,7 +41,7 @@ def test_handshake(engine: Engine) -> None:
     assert engine.reply("isready") == ["readyok"]
     assert engine.reply("newgame") == []
     assert engine.reply("") == []
-    assert engine.reply("go role chequer") == ["error no_position say position first"]
+    assert engine.reply("go role chequer") == ["error no_position set the position first"]
     assert engine.reply("foo bar") == ["error unknown_command foo"]
     engine.reply("quit")
     assert engine.over
@@ -51,7 +51,7 @@ def test_scenario(engine: Engine) -> None:
     assert engine.reply("position gnubgid tw8AANg7AAAAAA:cAkAAAAAAAAA") == []
     assert engine.reply("go role cube") == ["bestcube double"]
     assert engine.reply("go role turn") == ["bestturn double"]
-    assert engine.reply("go role chequer") == ["error no_dice say dice first"]
+    assert engine.reply("go role chequer") == ["error no_dice set the dice first"]
     assert engine.reply("dice 2 1") == []
     assert engine.reply("go role chequer") == ["bestmove 2/off 1/off"]
     assert engine.reply("dice 7 1")[0].startswith("error bad_dice")
@@ -117,7 +117,7 @@ def test_refusals(engine: Engine, table: object) -> None:
     engine.reply(f"position gnubgid {far}")
     assert engine.reply("go role cube") == ["bestcube nodouble"]  # estimated
     assert engine.reply("position gnubgid ????")[0].startswith("error bad_position")
-    assert engine.reply("go role cube") == ["error no_position say position first"]
+    assert engine.reply("go role cube") == ["error no_position set the position first"]
     assert engine.reply("position")[0].startswith("error bad_argument")
     assert engine.reply("cube \u00b2 owned")[0].startswith("error bad_argument")
     assert engine.reply("setoption name Threads value 4")[0].startswith("error bad_argument")
@@ -181,10 +181,10 @@ def test_scenario_of_02(engine_02: Engine) -> None:
     assert "proto 0.2" in greeting
     assert greeting[-1] == "ubgiok"
     assert not [line for line in greeting if line.startswith("option")]
-    assert engine_02.reply("go") == ["error bad_state say position first"]
+    assert engine_02.reply("go") == ["error bad_state set the position first"]
     assert engine_02.reply("position gnubgid tw8AANg7AAAAAA:cAkAAAAAAAAA") == []
     assert engine_02.reply("go cube") == ["bestcube double"]
-    assert engine_02.reply("go turn") == ["error bad_state say dice first"]
+    assert engine_02.reply("go turn") == ["error bad_state set the dice first"]
     assert engine_02.reply("dice 2 1") == []
     assert engine_02.reply("go") == ["bestmove 2/off 1/off"]
     assert engine_02.reply("go chequer") == ["bestmove 2/off 1/off"]
@@ -219,11 +219,11 @@ def test_keys(engine_02: Engine) -> None:
 
 def test_the_version_follows_the_controller(engine: Engine) -> None:
     assert "proto 0.2" in engine.reply("ubgi")
-    assert engine.reply("go") == ["error no_position say position first"]
+    assert engine.reply("go") == ["error no_position set the position first"]
     assert engine.reply("get game.variant") == ["value game.variant backgammon"]
-    assert engine.reply("go") == ["error bad_state say position first"]
-    assert engine.reply("go role cube") == ["error no_position say position first"]
-    assert engine.reply("go cube") == ["error bad_state say position first"]
+    assert engine.reply("go") == ["error bad_state set the position first"]
+    assert engine.reply("go role cube") == ["error no_position set the position first"]
+    assert engine.reply("go cube") == ["error bad_state set the position first"]
 
 
 @pytest.mark.slow

@@ -163,7 +163,7 @@ def test_chunks_cannot_change_places(tmp_path: Path) -> None:
     assert first != second
     a.write_bytes(second)
     b.write_bytes(first)
-    assert "sum of the chunks" in str(bgfmt.verify(tmp_path / "s").as_dict())
+    assert "checksum of the chunks" in str(bgfmt.verify(tmp_path / "s").as_dict())
 
 
 def test_half_a_store_is_not_read(copied: Path, tmp_path: Path) -> None:
