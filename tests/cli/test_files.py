@@ -232,7 +232,7 @@ def test_unreadable_files(verb: str, capsys: pytest.CaptureFixture[str], tmp_pat
     for name, said in [
         ("empty.bd", "empty"),
         ("short.bd", "352,840"),
-        ("text.bd", "no known"),
+        ("text.bd", "unknown format"),
         ("liar.bd", "cut"),
     ]:
         assert said in fails(capsys, verb, tmp_path / name)

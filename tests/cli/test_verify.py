@@ -100,7 +100,7 @@ def test_what_the_terminal_says(tmp_path: Path, capsys: pytest.CaptureFixture[st
     path, named = tmp_path / "a.bd", tmp_path / "b.parquet"
     path.write_bytes(b"\1" * 100)
     assert run(["verify", str(path)]) == 2
-    assert capsys.readouterr().out.count("no known format") == 1
+    assert capsys.readouterr().out.count("unknown format") == 1
     assert run(["verify", str(tmp_path)]) == 2
     assert "(FOLDER/* names its files)" in capsys.readouterr().err
     path.write_bytes(TABLE + b"x")

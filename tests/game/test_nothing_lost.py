@@ -168,7 +168,7 @@ def _some_id(number: int) -> str:
         ("mnnnoooo:11122233:N0X:31:B", "the cube of an OGID"),
         ("mnnnoooo:11122233:Z0N:31:B", "the cube of an OGID"),
         ("mnnnoooo:11122233:N0N:31:X", "the colour of an OGID"),
-        ("mnnnoooo:11122233:N0N:99:B", "no dice"),
+        ("mnnnoooo:11122233:N0N:99:B", "not dice"),
     ],
 )
 def test_a_refused_ogid_names_its_field(text: str, reason: str) -> None:
