@@ -161,7 +161,7 @@ class Interrupt:
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from bgfmt.__main__ import main
 sys.meta_path.insert(0, Interrupt())
-sys.argv[:] = ["bgfmt", "id", "4HPwATDgc/ABMA"]
+sys.argv[:] = ["bgfmt", "cube", "4HPwATDgc/ABMA"]
 main()
 """
     for name in ("bgfmt.cli", "click", "numpy", "bgfmt.tables.registry"):

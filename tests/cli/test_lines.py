@@ -65,6 +65,7 @@ def test_an_answer_does_not_wait_for_the_next_line() -> None:
     assert read == 1
 
 
+@pytest.mark.extra("hosts")
 def test_a_command_answers_a_board_once(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
