@@ -1,23 +1,27 @@
 // Estimates races that are too large to calculate, as `bgfmt` does: the same numbers, operation by operation, in single
-// precision. A side that plays alone, for few rolls, is a chain of boards; after each roll those are played on whose
-// distributions of rolls differ most, every other lies between the nearest of them, and the game of the two chains is solved
-// backwards. The twin in Python: bgfmt/extras/races/chains.py, kernels_chains.py and kernels_game.py; what it errs by: docs/races.md.
+// precision. A side that plays alone, for few rolls, is a chain of boards. After each roll those are played on whose
+// distributions of rolls and gammon risks differ most. Every other board is interpolated from the nearest of them, and the
+// game of the two chains is solved backwards. The same in Python: bgfmt/extras/races/chains.py, kernels_chains.py and
+// kernels_game.py; its errors: docs/races.md.
 
 import { chequers, count, highest, pips, rank, unrank } from "./bgfmt.js";
 import { bestRolls, calculate, noFarther, solveSide } from "./calculate.js";
 
-const HOME = 6;
+const [HOME, FAR_HOME] = [6, 18]; // points of the own home board, and those before the other side's
+const PIPS = 49 / 6; // mean pips of a roll
 const FAR = 10; // points of the one-sided table; a chequer beyond counts as one on the last, and the pips up to there
 const [ROLLS, FAR_ROLLS] = [32, 64]; // told apart, the chances of each board in the table, and of boards beyond it
 const [BOARDS, FIRST, SLACK, FIRST_SLACK] = [32, 64, 0.1, 1000]; // played on after a roll, the first; mean rolls a play may lose
 const [WITHIN, BEYOND] = [[0.0055, 0.016], [0.012, 0.04]]; // errors that 95 % and 99.9 % keep, in equities, and with a chequer beyond
-const MOST_LAYERS = 256;
+const [GAMMONS, MANY_GAMMONS] = [[0.03, 0.08], 0.01]; // the same errors with at least so many gammons a game
 const [MOST_FIRST, MOST_OTHER, MOST_BEYOND] = [1024, 64, 16]; // results of a roll that are looked at
 const NEAR = 4; // boards that a board lies between
 const f = Math.fround;
-const [SAME, APART] = [f(1e-10), 4]; // squared distances: not told apart, of different gains
+const [SAME, APART] = [f(1e-10), 4]; // squared distances: not told apart; so much farther than the nearest is not used
+const GAMMON = 25; // distance of two boards for each gammon per game that one of them loses more
+const RARE = f(1e-5); // a smaller probability of being off counts as 0
 const STIFF = f(0.1); // how evenly the boards beside share a board
-const RARE = f(1e-6); // share that every board has at least when boards are chosen
+const LEAST_SHARE = f(1e-6); // that every board has at least when boards are chosen
 const STEEPEST = 3; // most that a chance to win the game may count, in worths of a game
 const [BESIDE, LEAN] = [2, f(1e-4)]; // boards on either side that a slope is taken from; what the slope without a cube weighs
 const ENDING = 4; // most chequers of a side where exact values of home boards are taken
@@ -48,23 +52,33 @@ export function estimate({ us, them, columns, unit = 1 }, progress = () => {}) {
   }
   const boards = ours.boards.slice(0, found).map((board) => Array.from(board));
   const plays = DICE.map((_, roll) => ours.results.slice(ours.ends[roll], ours.ends[roll + 1]).map((place) => 1 + place));
-  const [usual, most] = Math.max(highest(us), highest(them)) > FAR ? BEYOND : WITHIN;
+  const [usual, most] = errorsOf(us, them, Math.max(gammonsOf(ours), gammonsOf(theirs)));
   return { source: "estimate", error: unit * most, usual: unit * usual, onRoll, boards, plays, after };
+}
+
+/** Return the errors that 95 % and 99.9 % of estimates of such a race keep; gammons: about how many a game has. */
+function errorsOf(us, them, gammons) {
+  if (gammons >= MANY_GAMMONS) return GAMMONS;
+  return Math.max(highest(us), highest(them)) > FAR ? BEYOND : WITHIN;
+}
+
+/** Return about how many gammons and backgammons a game a side loses, from its boards after one roll. */
+function gammonsOf({ layers, shares, risks }) {
+  let total = 0;
+  for (let x = layers[1]; x < layers[2]; x++) total += shares[x][0] * risks[x];
+  return total;
 }
 
 let last = { key: null }; // the same race is asked for with other columns
 
-/** The chains of both sides, and how many layers they have. */
+/** Return the chains of both sides, and the number of their rolls. */
 function chains(us, them, progress) {
   const key = `${us}/${them}`;
   if (last.key === key) return last.made;
   const points = Math.max(FAR, highest(us), highest(them));
   for (const side of [us, them]) make(side, progress);
-  const [both, made] = [[us, them], [null, null, MOST_LAYERS - 2]];
-  for (const side of pips(them) < pips(us) ? [1, 0] : [0, 1]) { // the game ends with the shorter chain
-    made[side] = chain(both[side], made[2], points);
-    made[2] = made[side].depth + 1;
-  }
+  const [ours, theirs] = [us, them].map((side) => begin(side, points));
+  const made = [ours, theirs, build(ours, theirs)];
   last = { key, made };
   return made;
 }
@@ -320,9 +334,13 @@ function expand(board, terms, root) {
   return out;
 }
 
-// -- the chain of one side --------------------------------------------------------------------------------------
+// -- the chains of both sides -----------------------------------------------------------------------------------
 
-const gainOf = (counts) => (chequers(counts) < 15 ? 1 : highest(counts) > 18 ? 3 : 2); // what the other side wins against it
+/** Return the points that the other side wins against a board: 1, 2 (gammon) or 3. */
+function gainOf(counts) {
+  if (chequers(counts) < 15) return 1;
+  return highest(counts) > FAR_HOME ? 3 : 2;
+}
 
 /** The number of a board among those with exact values, -1 where it is not among them. */
 function smallOf(counts) {
@@ -331,61 +349,155 @@ function smallOf(counts) {
 }
 
 /**
- * What rolls make of a side when it plays for few rolls: boards found after each roll from layers[t] to layers[t + 1], the
- * side itself the first; chosen: boards played on, by rising means, those of layer t from nexts[t] to nexts[t + 1]; near,
- * weights: four boards chosen after as many rolls for each, counted from the first of them, and the shares in which they
- * make it up; ends, results: the results of roll r of the board at place c of `chosen` are boards results[ends[21 c + r]]
- * to results[ends[21 c + r + 1] - 1], counted from the first of their layer.
+ * Return the chain of a side that has not rolled, only its board: what rolls make of it when it plays for few rolls. Boards
+ * found after roll t are those from layers[t] to layers[t + 1]; chosen: boards played on, by rising means, those of layer t
+ * from nexts[t] to nexts[t + 1]; near, weights: four boards chosen after as many rolls for each, counted from the first of
+ * them, and the shares in which they make it up; shares: how often a board comes up, and how often it or one that it stands
+ * for does; risks: about how many gammons and backgammons it loses; ends, results: the results of roll r of the board at place
+ * c of `chosen` are boards results[ends[21 c + r]] to results[ends[21 c + r + 1] - 1], counted from the first of their layer.
  */
-function chain(side, most, points) {
-  const terms = termsOf(points);
-  const c = {
-    layers: [0], chosen: [0], nexts: [0, 1], ends: [0], results: [],
-    boards: [], numbers: [], means: [], within: [], gains: [], small: [], shares: [], near: [], weights: [],
+function begin(side, points) {
+  const chain = {
+    terms: termsOf(points),
+    points,
+    layers: [0],
+    nexts: [0, 1],
+    chosen: [0],
+    ends: [0],
+    results: [],
+    boards: [],
+    numbers: [],
+    means: [],
+    within: [],
+    gains: [],
+    small: [],
+    shares: [],
+    risks: [0],
+    near: [],
+    weights: [],
   };
-  const find = (number) => {
-    const board = Int8Array.from(unrank(number, points));
-    c.boards.push(board);
-    c.means.push(meanOf(board));
-    c.within.push(distribution(board));
-    c.gains.push(gainOf(board));
-    c.small.push(smallOf(board));
-    c.shares.push(new Float32Array(2));
-    c.near.push(new Int32Array(NEAR));
-    c.weights.push(Float32Array.of(1, 0, 0, 0));
-    return c.numbers.push(number) - 1;
-  };
-  find(rank(side, points));
-  c.shares[0].fill(1);
-  let t = 0;
-  for (; t < most && c.nexts[t + 1] > c.nexts[t]; t++) {
-    const places = new Map();
-    const first = (c.layers[t + 1] = c.numbers.length);
-    for (let at = c.nexts[t]; at < c.nexts[t + 1]; at++) {
-      const share = f(c.shares[c.chosen[at]][1] / 36);
-      expand(c.boards[c.chosen[at]], terms, t === 0).forEach((list, roll) => {
-        list.forEach((number, x) => {
-          let place = places.get(number);
-          if (place === undefined) places.set(number, (place = find(number)));
-          if (x === 0) c.shares[place][0] += DOUBLES.includes(roll) ? share : 2 * share;
-          c.results.push(place - first);
-        });
-        c.ends.push(c.results.length);
-      });
-    }
-    choose(c, first, t ? BOARDS : FIRST);
-    c.nexts[t + 2] = c.chosen.length;
-  }
-  c.layers[t + 1] = c.numbers.length;
-  for (let u = t + 1; u <= MOST_LAYERS; u++) {
-    c.layers[u + 1] = c.layers[t + 1];
-    c.nexts[u] = c.nexts[t];
-  }
-  return { ...c, depth: t };
+  add(chain, rank(side, points));
+  chain.shares[0].fill(1);
+  chain.layers.push(1);
+  return chain;
 }
 
-/** Choose at most `most` boards of the last layer, from `begin` on, to play on; every other lies between some of them. */
-function choose({ chosen, near, weights, numbers, means, within, gains, shares }, begin, most) {
+/** Add a board to a chain by its number; return its place. */
+function add(chain, number) {
+  const board = Int8Array.from(unrank(number, chain.points));
+  chain.boards.push(board);
+  chain.means.push(meanOf(board));
+  chain.within.push(distribution(board));
+  chain.gains.push(gainOf(board));
+  chain.small.push(smallOf(board));
+  chain.shares.push(new Float32Array(2));
+  chain.near.push(new Int32Array(NEAR));
+  chain.weights.push(Float32Array.of(1, 0, 0, 0));
+  return chain.numbers.push(number) - 1;
+}
+
+/** Build the chains of both sides until one is off or all boards have exact values; return the number of rolls. */
+function build(ours, theirs) {
+  const both = [ours, theirs];
+  const plays = ({ nexts }, t) => nexts[t + 1] > nexts[t];
+  const isExact = ({ layers, small }, t) => small.slice(layers[t], layers[t + 1]).every((number) => number >= 0);
+  let t = 0;
+  while (both.every((chain) => plays(chain, t))) {
+    for (const chain of both) grow(chain, t);
+    if (t === 0) lookAhead(ours);
+    t++;
+    setRisks(ours, t, finishes(theirs, t));
+    setRisks(theirs, t, finishes(ours, t));
+    for (const chain of both) choose(chain, t, t > 1 ? BOARDS : FIRST);
+    if (both.every((chain) => isExact(chain, t))) break;
+  }
+  return t;
+}
+
+/** Find the boards after roll t + 1: the results of the boards of layer t that are played on. */
+function grow(chain, t) {
+  const { boards, chosen, ends, layers, nexts, results, shares, terms } = chain;
+  const places = new Map();
+  const first = layers[t + 1];
+  for (const board of chosen.slice(nexts[t])) {
+    const share = f(shares[board][1] / 36);
+    expand(boards[board], terms, t === 0).forEach((list, roll) => {
+      list.forEach((number, x) => {
+        let place = places.get(number);
+        if (place === undefined) places.set(number, (place = add(chain, number)));
+        if (x === 0) shares[place][0] += DOUBLES.includes(roll) ? share : 2 * share;
+        results.push(place - first);
+      });
+      ends.push(results.length);
+    });
+  }
+  layers.push(boards.length);
+}
+
+/**
+ * Correct the distributions of boards after the first roll that have chequers beyond the table's points. Those of
+ * `distribution` are estimated from pips and are wrong by up to a tenth of a roll. Here each is computed from the best results
+ * of the 21 rolls, which have fewer chequers there.
+ */
+function lookAhead({ boards, layers, points, terms, within }) {
+  const known = new Map();
+  const rowOf = (number) => {
+    if (!known.has(number)) known.set(number, distribution(unrank(number, points)));
+    return known.get(number);
+  };
+  for (let x = layers[1]; x < layers[2]; x++) {
+    if (highest(boards[x]) <= FAR) continue;
+    const row = new Float32Array(within[x].length);
+    expand(boards[x], terms, false).forEach(([best], roll) => {
+      const part = f((DOUBLES.includes(roll) ? 1 : 2) / 36);
+      const after = rowOf(best);
+      for (let k = 1; k < row.length; k++) row[k] += f(part * after[k - 1]);
+    });
+    within[x] = row.map((chance) => (chance > f(1 - RARE) ? 1 : chance));
+  }
+}
+
+/** Return the probabilities that a side, after t rolls, is off within 0, 1, 2, ... rolls. */
+function finishes({ layers, numbers, shares, within }, t) {
+  const row = new Float32Array(within[0].length).fill(1);
+  for (let x = layers[t]; x < layers[t + 1]; x++) {
+    const share = shares[x][0];
+    if (share === 0 || !numbers[x]) continue;
+    for (let k = 0; k < row.length; k++) row[k] -= f(share * f(1 - within[x][k]));
+  }
+  return row.map((chance) => (chance < RARE ? 0 : chance));
+}
+
+/** Set the risks of the boards after t rolls; finished: the probabilities that the other side is off, of `finishes`. */
+function setRisks({ boards, gains, layers, risks }, t, finished) {
+  for (let x = layers[t]; x < layers[t + 1]; x++) risks[x] = riskOf(boards[x], gains[x], finished);
+}
+
+/**
+ * Return about how many gammons and backgammons a board loses. A side loses a gammon if the other is off before it has borne
+ * off a chequer, which takes about one roll for each 49/6 pips to its home board, and one more. A backgammon likewise.
+ */
+function riskOf(board, gain, finished) {
+  if (gain === 1) return 0;
+  let [home, out] = [0, 0];
+  for (let k = HOME; k < board.length; k++) {
+    home += board[k] * (k + 1 - HOME);
+    out += board[k] * Math.max(k + 1 - FAR_HOME, 0);
+  }
+  const gammon = interpolate(finished, 1 + home / PIPS);
+  return gain === 2 ? gammon : f(gammon + interpolate(finished, out / PIPS));
+}
+
+/** Return a row, linear between whole numbers of rolls, at any number. */
+function interpolate(row, rolls) {
+  const low = Math.min(Math.floor(rolls), row.length - 2);
+  const part = f(Math.min(rolls - low, 1));
+  return f(row[low] + f(part * f(row[low + 1] - row[low])));
+}
+
+/** Choose at most `most` boards of the last layer, that after t rolls, to play on; every other lies between some of them. */
+function choose({ chosen, layers, near, nexts, weights, numbers, means, within, risks, shares }, t, most) {
+  const begin = layers[t];
   const n = numbers.length - begin;
   const rolls = within[0].length;
   let [low, high, best] = [rolls, 0, -1]; // between which rolls distributions of this layer may differ
@@ -408,7 +520,8 @@ function choose({ chosen, near, weights, numbers, means, within, gains, shares }
         const apart = f(other[k] - mine[k]);
         total = f(total + f(apart * apart));
       }
-      let [d, i] = [f(total + APART * Math.abs(gains[begin + x] - gains[best])), picked.length];
+      const risk = f(risks[begin + x] - risks[best]);
+      let [d, i] = [f(total + f(f(GAMMON * GAMMON * risk) * risk)), picked.length];
       distance[x] = d;
       for (let y = NEAR * x; y < NEAR * x + NEAR; y++) {
         if (d < least[y]) {
@@ -422,7 +535,7 @@ function choose({ chosen, near, weights, numbers, means, within, gains, shares }
     best = -1;
     let farthest = 0;
     for (let x = 0; x < n; x++) {
-      const weighted = f(least[NEAR * x] * f(shares[begin + x][0] + RARE));
+      const weighted = f(least[NEAR * x] * f(shares[begin + x][0] + LEAST_SHARE));
       if (weighted > farthest && least[NEAR * x] > SAME && numbers[begin + x]) [farthest, best] = [weighted, begin + x];
     }
   }
@@ -438,6 +551,7 @@ function choose({ chosen, near, weights, numbers, means, within, gains, shares }
     for (let i = 0; i < NEAR; i++) near[begin + x][i] = place[Math.max(own[i], 0)];
     shares[chosen[first + near[begin + x][0]]][1] += shares[begin + x][0];
   }
+  nexts.push(chosen.length);
 }
 
 /** out: the shares in which boards make one up that is `least` away, those that come nearest; apart(i, j): of boards. */
