@@ -5,6 +5,8 @@ import { test } from "node:test";
 
 import { plays } from "../ask.js";
 import * as bgfmt from "../bgfmt.js";
+import { moneyColumns } from "../calculate.js";
+import { estimate } from "../estimate.js";
 import { golden } from "./golden.js";
 
 function readRows(name) {
@@ -42,6 +44,22 @@ test("plays", () => {
   for (const row of readRows("plays.tsv")) {
     const found = plays(counts(row.counts), row.roll).map(({ result }) => trimmed(result.join(" ") || "0"));
     assert.deepEqual(found.sort(), row.plays_in_order.split(", ").map(trimmed).sort());
+  }
+});
+
+test("estimates", () => {
+  const equal = (found, expected, what) => assert.ok(Math.abs(found - expected) <= 1e-9, `${what}: ${found}, expected ${expected}`);
+  const columns = moneyColumns(false);
+  const [cubeless, centered, owned, opponent] = [0, 1, 2, 3];
+  for (const row of readRows("estimates.tsv")) {
+    const { after, boards, error, onRoll, plays: rolls, usual } = estimate({ us: counts(row.us), them: counts(row.them), columns });
+    for (const [name, column] of Object.entries({ cubeless, centered, owned, opponent })) equal(onRoll[column], Number(row[name]), `${row.us}: ${name}`);
+    assert.deepEqual([usual, error], [Number(row.usual_error), Number(row.max_error)], row.us);
+    const [high, low] = Array.from(row.roll, Number);
+    const places = rolls[(high * (high - 1)) / 2 + low - 1];
+    const expected = row.centered_after.split(", ").map((play) => play.split(": "));
+    assert.deepEqual(places.map((place) => trimmed(boards[place].join(" "))), expected.map(([board]) => trimmed(board)));
+    expected.forEach(([board, value], k) => equal(after[columns.states.length * places[k] + centered], Number(value), board));
   }
 });
 
