@@ -24,7 +24,6 @@ _NAMES = {
     "Position": "bgfmt.game.board:Position",
     "Side": "bgfmt.game.board:Side",
     "analysis": "bgfmt.analysis",
-    "arrow": "bgfmt.tables.flat:arrow",
     "convert": "bgfmt.files.convert:convert",
     "diff": "bgfmt.files.diff:diff",
     "errors": "bgfmt.errors",

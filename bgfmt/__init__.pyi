@@ -23,7 +23,6 @@ from bgfmt.game.board import Side as Side
 from bgfmt.game.identifiers import parse_position as parse_position
 from bgfmt.game.identifiers import parse_side as parse_side
 from bgfmt.game.state import GameState as GameState
-from bgfmt.tables.flat import arrow as arrow
 from bgfmt.verifier import verify as verify
 from bgfmt.verifier.repair import repair as repair
 

@@ -19,11 +19,10 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import CONTACT, CapabilityError, NotCoveredError, PositionError, extra
+from bgfmt.errors import CONTACT, CapabilityError, NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.game.display import html_table
-from bgfmt.tables.flat import frame_columns, stream
 from bgfmt.tables.registry import Registry
 from bgfmt.tables.rows import Array, Rows, corner_of_pairs, corner_of_rows, random_access
 
@@ -59,6 +58,9 @@ K = TypeVar("K", bound="Table")
 
 KINDS: Registry[type[Table]] = Registry("bgfmt.kinds")
 """The kinds of tables, by name."""
+
+#: modules with `to_pandas`, `to_polars` and `stream`
+FRAMES: Registry[Any] = Registry("bgfmt.frames")
 
 
 class Listing(Protocol):
@@ -199,13 +201,11 @@ class Table:
 
         The stored integers are in `bgfmt.arrow(table).to_pandas()`.
         """
-        pandas = extra("pandas", "this needs pandas, which is not installed", "pip install pandas")
-        return pandas.DataFrame(frame_columns(self))
+        return _load_frames().to_pandas(self)
 
     def to_polars(self) -> Any:
         """Return a polars DataFrame with the columns of `to_pandas`."""
-        polars = extra("polars", "this needs polars, which is not installed", "pip install polars")
-        return polars.DataFrame(frame_columns(self))
+        return _load_frames().to_polars(self)
 
     # -- contents ---------------------------------------------------------------------------------------
 
@@ -296,7 +296,7 @@ class Table:
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Return the stored numbers as an Arrow stream (the Arrow PyCapsule interface); see `bgfmt.arrow`."""
-        return stream(self).__arrow_c_stream__(requested_schema)
+        return _load_frames().stream(self).__arrow_c_stream__(requested_schema)
 
     def record(self, kind: type[R]) -> R | None:
         """Return the object of class `kind` in `carried` (what a file held beside the numbers), or None."""
@@ -647,6 +647,14 @@ class OfRaces(OfBothSides):
 def of_kind(tables: Iterable[Table], kind: type[K]) -> list[K]:
     """Return the tables that are of one kind, in order."""
     return [table for table in tables if isinstance(table, kind)]
+
+
+def _load_frames() -> Any:
+    """Return the module that converts tables to data frames; CapabilityError if none is installed."""
+    frames = next(iter(FRAMES.values()), None)
+    if frames is None:
+        raise CapabilityError("nothing is installed that makes data frames")
+    return frames
 
 
 def _matches_shape(shape: tuple[int, ...], allowed: tuple[int | None, ...]) -> bool:

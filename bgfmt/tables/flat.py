@@ -16,29 +16,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import CapabilityError, extra, install_hint
-from bgfmt.game.board import Side
 from bgfmt.game.identifiers.gnubg_id import write_pair_ids
 from bgfmt.tables.rows import Array, Rows
 
-__all__ = [
-    "FRAME_ENTRIES",
-    "ID_LENGTH",
-    "Flat",
-    "Named",
-    "Piece",
-    "StoredTable",
-    "arrow",
-    "batches",
-    "columns",
-    "frame_columns",
-    "import_parquet",
-    "pieces",
-    "pyarrow",
-    "schema",
-    "stored_names",
-    "stream",
-]
+__all__ = ["ID_LENGTH", "Flat", "Named", "Piece", "StoredTable", "columns", "pieces", "stored_names"]
 
 
 ID_LENGTH = 14
@@ -188,104 +169,3 @@ def pieces(table: StoredTable, entries: int) -> Iterator[Piece]:
         yield Piece(table, rows, {name: np.asarray(array[rows]) for name, array in arrays.items()}, them)
         if table.release is not None:
             table.release()
-
-
-FRAME_ENTRIES = 1 << 16  # entries of a piece
-
-
-def frame_columns(table: StoredTable) -> dict[str, Array]:
-    """Return the columns of a data frame, one row per entry in order of position number.
-
-    They are `position`, the counts as text; `pips`, or `us_pips` and `them_pips`; and the numbers that the entries
-    mean, such as `mean_rolls`, `epc`, `bearoff_0`, ... or `cubeless`, ... CapabilityError for a table without arrays.
-    """
-    if not table.arrays():
-        raise CapabilityError(f"a {table.kind} table has no arrays")
-    sides = [
-        Side(*counts[:24], bar=sum(counts[24:]))
-        for counts in table.counts(np.arange(table.positions)).tolist()
-    ]
-    texts = np.array([str(side) for side in sides], object)
-    pips = np.array([side.pips for side in sides], np.int32)
-    n = len(sides)
-    out: dict[str, Array] = {"position": texts, "pips": pips}
-    if table.sides == 2:
-        out = {"position": np.add.outer(texts + " / ", texts).reshape(-1)}
-        out |= {"us_pips": np.repeat(pips, n), "them_pips": np.tile(pips, n)}
-    values = [column for column in columns(table) if column.role == "value" and column.name not in out]
-    out |= {column.name: np.empty(len(out["position"]), column.dtype) for column in values}
-    for piece in pieces(table, FRAME_ENTRIES):
-        first = piece.rows.start * piece.width
-        for column, part in zip(values, piece.arrays(values), strict=True):
-            out[column.name][first : first + piece.size] = part
-    return out
-
-
-# -- Arrow: one column an array, a row an entry, over the table's own bytes where these lie together ----------
-
-
-def pyarrow() -> Any:
-    """Import pyarrow; MissingExtraError if it is not installed."""
-    return extra("pyarrow", "Arrow needs pyarrow, which is not installed", install_hint("parquet"))
-
-
-def import_parquet() -> tuple[Any, Any]:
-    """Return pyarrow's module for Parquet files, and pyarrow; MissingExtraError if it is not installed."""
-    how = "Parquet files need pyarrow, which is not installed", install_hint("parquet")
-    return extra("pyarrow.parquet", *how), extra("pyarrow", *how)
-
-
-def arrow(table: StoredTable) -> Any:
-    """Convert a table to a `pyarrow.Table`: the stored numbers, entries in order of position number.
-
-    There is one column per array, of the same name: lists of equal length (one item per roll, equity or byte),
-    or plain numbers if an entry has one. A contiguous ndarray, as of a mapped file, is not copied: the column
-    refers to the file's pages and keeps them mapped. Rows made on demand are computed, 8 MB per batch.
-
-    Raises MissingExtraError without pyarrow; CapabilityError for a table without arrays.
-    """
-    pa = pyarrow()
-    return pa.Table.from_batches(list(batches(table)), schema=schema(table))
-
-
-def stream(table: StoredTable) -> Any:
-    """Return a table as a `pyarrow.RecordBatchReader` with the columns of `arrow`, computed batch by batch."""
-    return pyarrow().RecordBatchReader.from_batches(schema(table), batches(table))
-
-
-def schema(table: StoredTable) -> Any:
-    """Return the pyarrow schema of a table: its columns' names and types, kind and size as metadata."""
-    pa = pyarrow()
-    if not table.arrays():
-        raise CapabilityError(f"a {table.kind} table has no arrays")
-    arrays = table.arrays().items()
-    fields = [pa.field(name, _type(rows, table.sides), nullable=False) for name, rows in arrays]
-    about = {"kind": table.kind, "points": str(table.points), "chequers": str(table.chequers)}
-    return pa.schema(fields, metadata={f"bgfmt.{name}": text for name, text in about.items()})
-
-
-def batches(table: StoredTable) -> Any:
-    """Yield record batches of a table: a single one if nothing has to be computed, else one per block."""
-    pa = pyarrow()
-    names = schema(table)
-    arrays = table.arrays()
-    mapped = all(isinstance(rows, np.ndarray) and rows.flags.c_contiguous for rows in arrays.values())
-    for block in [arrays] if mapped else (block for _, block in table.blocks()):
-        columns = [_column(np.ascontiguousarray(block[name]), table.sides) for name in arrays]
-        yield pa.RecordBatch.from_arrays(columns, schema=names)
-
-
-def _type(rows: Rows, sides: int) -> Any:
-    pa = pyarrow()
-    items = prod(rows.shape[sides:])
-    number = pa.from_numpy_dtype(np.dtype(rows.dtype).newbyteorder("="))
-    return number if len(rows.shape) == sides else pa.list_(pa.field("item", number, nullable=False), items)
-
-
-def _column(rows: Array, sides: int) -> Any:
-    """Return an array's numbers without copying as a pyarrow array, a list per entry."""
-    pa = pyarrow()
-    native = rows.astype(rows.dtype.newbyteorder("="), copy=False)
-    values = pa.array(native.reshape(-1))
-    kind = _type(rows, sides)
-    return values if rows.ndim == sides else pa.FixedSizeListArray.from_arrays(values, type=kind)

@@ -86,6 +86,7 @@ def test_what_is_written_in_a_value_is_text() -> None:
 
 
 @pytest.mark.parametrize("name", ["ts_06x02.bd", "os_p02_g.bd", "hyper1.bd"])
+@pytest.mark.extra("frames")
 def test_tables_show_their_first_entries_and_become_data_frames(name: str) -> None:
     with bgfmt.open(GOLDEN / "gnubg" / name) as db:
         table = db.table

@@ -81,7 +81,9 @@ def test_an_existing_file_is_kept_unless_forced(tmp_path: Path) -> None:
 def test_what_was_written_is_read_again_before_it_has_its_name(tmp_path: Path) -> None:
     for offset in (0, 3, 70_000, 199_999):
         with (
-            pytest.raises(OSError, match=r"a: bytes .* differ from what was written|differ from what was written.*a"),
+            pytest.raises(
+                OSError, match=r"a: bytes .* differ from what was written|differ from what was written.*a"
+            ),
             create(tmp_path / "a") as sink,
         ):
             sink.write(b"head")

@@ -12,10 +12,10 @@ import numpy as np
 
 from bgfmt.errors import FormatError
 from bgfmt.extras.foreign import load_json, open_text
+from bgfmt.extras.frames.arrow import import_parquet
 from bgfmt.game.drawing import printable
 from bgfmt.storage.source import open_regular
 from bgfmt.tables import EQUITY_COLUMNS
-from bgfmt.tables.flat import import_parquet
 
 #: {role of a column: its usual names, in lower-case letters and digits}
 NAMES = {

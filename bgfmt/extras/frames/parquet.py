@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CorruptError, TruncatedError
+from bgfmt.extras.frames.arrow import import_parquet
 from bgfmt.extras.frames.columns import StoredColumns
 from bgfmt.formats import described, records
 from bgfmt.formats.base import Extent, Fault, Option, Options, Outlet, Reading
@@ -32,7 +33,7 @@ from bgfmt.storage.sink import Tail
 from bgfmt.storage.source import SourceFile
 from bgfmt.tables import Table, flat
 from bgfmt.tables.base import no_column
-from bgfmt.tables.flat import ID_LENGTH, Flat, import_parquet
+from bgfmt.tables.flat import ID_LENGTH, Flat
 
 MAGIC = b"PAR1"
 FACTS = "bgfmt"  # the key of the metadata that describe the table

@@ -23,10 +23,10 @@ from bgfmt.analysis.solving import MONEY
 from bgfmt.errors import BgfmtError, FormatError, NotCoveredError, PositionError
 from bgfmt.extras.checkpoints import RowFile
 from bgfmt.extras.foreign import load_json_rows
+from bgfmt.extras.frames.arrow import pyarrow
 from bgfmt.extras.races.rollouts import Oracle
 from bgfmt.game.state import GameState
 from bgfmt.solver.workers import ThreadWorkers
-from bgfmt.tables.flat import pyarrow
 
 VALUES = ("cubeless", "owned", "centered", "opponent", "no_double", "double_take")
 COLUMNS = (
