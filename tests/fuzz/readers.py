@@ -186,14 +186,8 @@ def query(data: bytes) -> str:
 
 
 def installed() -> list[bytes]:
-    entry = {
-        "source": "/x/new.bd",
-        "sha256": "0" * 64,
-        "size": 5,
-        "link": False,
-        "kept": "gnubg_ts.bd.before-bgfmt",
-    }
-    half = entry | {"before": entry}
+    entry = {"installed": ["0" * 64], "kept": ["gnubg_ts.bd.before-bgfmt"]}
+    half = {"installed": ["1" * 64, "-> /x/new.bd"], "kept": []}
     return [json.dumps({"gnubg_ts.bd": one}).encode() for one in (entry, half)]
 
 
