@@ -1,7 +1,7 @@
 """Ask a candidate (an engine under test) all questions of a set, compute its losses, and find systematic faults.
 
-Findings are faults of an engine as a whole: the same answer to all questions, equities in another unit, failures and
-slow answers. `report.groups` shows in which groups of questions it loses.
+Findings are faults of an engine as a whole: the same answer to all questions, failures and slow answers.
+`report.groups` shows in which groups of questions it loses.
 """
 
 from __future__ import annotations
@@ -261,13 +261,8 @@ class Finding(NamedTuple):
 
 
 def findings(judged: Judged) -> list[Finding]:
-    """Return the systematic faults of a candidate: failures, constant answers, wrong units, slow answers."""
-    return [
-        *_find_failures(judged),
-        *_find_constant_answers(judged),
-        *_find_wrong_units(judged),
-        *_find_slow_answers(judged),
-    ]
+    """Return the systematic faults of a candidate: failures, constant answers, slow answers."""
+    return [*_find_failures(judged), *_find_constant_answers(judged), *_find_slow_answers(judged)]
 
 
 def _find_failures(judged: Judged) -> Iterator[Finding]:
@@ -298,23 +293,6 @@ def _find_constant_answers(judged: Judged) -> Iterator[Finding]:
             if len(same) >= MIN_ANSWERS and same.mean() >= CONSTANT_SHARE and wrong >= 3:
                 words = f"{name}: this answer to {same.sum():,} of {len(same):,}, wrong in {wrong:,}"
                 yield Finding(name, words, len(same))
-
-
-def _find_wrong_units(judged: Judged) -> Iterator[Finding]:
-    """Yield a finding where all equities fit another unit, or the other side, far better than the exact values."""
-    rows = np.flatnonzero(~np.isnan(judged.number_errors[0]))
-    if len(rows) < MIN_ANSWERS:
-        return
-    said = judged.answers.numbers[rows, 0]
-    true = judged.exact_numbers[rows, 0]
-    whole = np.where(judged.match[rows], 1.0, 0.0)  # sum of the values of both sides
-    off = np.sqrt(np.mean((said - true) ** 2))
-    for words, meant in (
-        ("equities are those of the other side", whole - true), ("equities are in hundredths", 100 * true),
-        ("equities are in thousandths", 1000 * true), ("chances to win in place of equities", (1 + true) / 2),
-    ):  # fmt: skip
-        if np.sqrt(np.mean((said - meant) ** 2)) < 0.2 * off:
-            yield Finding(words, words, len(rows))
 
 
 def _find_slow_answers(judged: Judged) -> Iterator[Finding]:

@@ -190,20 +190,6 @@ def test_planted_faults_are_named(standard: sets.Exam) -> None:
     assert "http" not in page.replace('http-equiv="Content-Security-Policy"', "")
 
 
-def test_equities_in_other_units_are_named(standard: sets.Exam) -> None:
-    money = standard.part(np.flatnonzero((standard.kind == 3) & (standard.away[:, 0] == 0))[:300])
-    for words, change in {
-        "equities are those of the other side": lambda x: -x,
-        "equities are in hundredths": lambda x: 100 * x,
-        "chances to win in place of equities": lambda x: (1 + x) / 2,
-    }.items():
-        judged = sat(money, lambda q, change=change: change(q.exam.of(q.number)[0]))
-        assert words in [one.name for one in judging.findings(judged)]
-
-
-# -- answers --------------------------------------------------------------------------------------------------------
-
-
 def test_plays_are_read_in_every_form(standard: sets.Exam) -> None:
     from bgfmt.game.moves import legal_plays
 
