@@ -32,7 +32,7 @@ from bgfmt.analysis.answers import (
     Source,
 )
 from bgfmt.analysis.choose import Asked
-from bgfmt.analysis.cube import CubeAction, Grid, values_after_play
+from bgfmt.analysis.cube import CubeAction, Grid
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.outside import OutsideEngine, PlainRule, untidiness
 from bgfmt.analysis.sources import Calculate, Limits, Progress, Sources, Worths
@@ -351,32 +351,6 @@ class Advisor:
         ]
         order = sorted(range(len(plays)), key=lambda k: (near[k], untidiness(results[k])))
         return _ranked(plays, worths, order, **common)
-
-    def exact_loss(self, played: RankedPlay, best: RankedPlay, cube: str) -> float | None:
-        """Calculate how much equity for money a play loses against the best one.
-
-        Parameters
-        ----------
-        played, best
-            Two plays of the same roll of both sides.
-        cube
-            "centered", "owned" or "opponent" for the side that plays, or "cubeless".
-
-        Returns
-        -------
-        The loss; None if the calculation exceeds the limit.
-        """
-        values = []
-        for play in (played, best):
-            if not play.result.us.chequers:
-                values.append(1.0)
-                continue
-            after = self.sources.exact_equities(GameState.of(play.result.swapped()))
-            if after is None:
-                return None
-            equities = np.array([[getattr(after, name) for name in COLUMNS]])
-            values.append(float(values_after_play(equities, cube)[0]))
-        return values[1] - values[0]
 
     # -- resignations, and what to do --------------------------------------------------------------------
 

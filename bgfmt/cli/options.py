@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import reduce
 from typing import Any, TypeVar
 
@@ -22,11 +22,8 @@ __all__ = [
     "BYTES",
     "SWITCHES",
     "Group",
-    "address_options",
     "answer_each_line",
     "as_option",
-    "check_host_name",
-    "choice_option",
     "combine",
     "echo_json",
     "echo_written",
@@ -35,14 +32,12 @@ __all__ = [
     "hint",
     "json_option",
     "message_of",
-    "number_option",
     "origin",
     "parse_bytes",
     "part_option",
     "plain_value",
     "quiet_option",
     "refuse_ignored",
-    "resume_option",
     "style_option",
     "threads_option",
     "written_fields",
@@ -68,21 +63,6 @@ def combine(*added: Callable[[Any], Any]) -> Callable[[F], F]:
     return lambda function: reduce(lambda inner, option: option(inner), reversed(added), function)
 
 
-def number_option(*names: str, least: float, most: float | None = None, **more: Any) -> Callable[[F], F]:
-    """Return an option that takes a number from `least` to `most`.
-
-    It is an integer unless one of the limits or the default is a float.
-    """
-    whole = float not in map(type, (least, most, more.get("default")))
-    kind: Any = click.IntRange if whole else click.FloatRange
-    return click.option(*names, type=kind(least, most), show_default="default" in more, **more)
-
-
-def choice_option(*names: str, among: Iterable[str], **more: Any) -> Callable[[F], F]:
-    """Return an option that takes one of the words `among`."""
-    return click.option(*names, type=click.Choice([*among]), show_default="default" in more, **more)
-
-
 class Group(click.Group):
     """Group of commands that names the nearest command where one is misspelt, lazily loaded ones included."""
 
@@ -103,9 +83,6 @@ style_option = click.option(
     help="Print as another program does, such as on eXtreme Gammon's clipboard.",
 )  # fmt: skip
 force_option = click.option("--force", is_flag=True, help="Replace an existing output file.")
-resume_option = click.option(
-    "--resume", is_flag=True, help="Continue what an interrupted run left (the default)."
-)
 quiet_option = click.option(
     "--quiet", is_flag=True, help="Print no progress and no summary of what was written."
 )
@@ -138,24 +115,6 @@ def parse_bytes(_: Any, __: Any, text: str | None) -> int | None:
     if match is None or not float(match.group(1)):
         raise click.BadParameter(f"{text!r}: expected a number of bytes, such as 2G or 500M")
     return int(float(match.group(1)) * BYTES[match.group(2)])
-
-
-def address_options(port: int) -> Callable[[F], F]:
-    """Return a decorator that adds `--host` and `--port` of a service; the default host is this machine itself."""
-    host: dict[str, Any] = {"default": "127.0.0.1", "callback": check_host_name}
-    ports = click.IntRange(0, 65535)
-    return combine(
-        click.option("--host", show_default=True, help="Address to listen on.", **host),
-        click.option("--port", type=ports, default=port, show_default=True, help="Port; 0 picks a free one."),
-    )
-
-
-def check_host_name(_: click.Context, option: click.Parameter, value: Any) -> Any:
-    """Check that host names are not empty and have no blanks or control characters (callback of an option)."""
-    for name in (value,) if isinstance(value, str) else value:
-        if not re.fullmatch(r"[!-~]+", name):
-            raise click.BadParameter(f"{name!r} is not a host name or address", param=option)
-    return value
 
 
 def origin(db: Database) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from bgfmt.cli.terminal import Progress
 from bgfmt.errors import CapabilityError, UnknownFormatError
 from bgfmt.extras.exam import candidates, judging, labels, making, report
 from bgfmt.extras.exam.sets import KINDS, Exam
+from bgfmt.extras.options import choice_option, number_option, resume_option
 from bgfmt.files.database import open_database
 from bgfmt.game.state import parse_away
 
@@ -46,22 +47,18 @@ EXAM_OPTIONS = "against timeout worst least threads resume as_json"
     "--score", "scores", multiple=True, metavar="A-B|money",
     help="Only questions at this score, such as 3-5 (points needed); repeatable.",
 )  # fmt: skip
-@options.choice_option(
-    "--kind", "kinds", among=KINDS, multiple=True, help="Only questions of this kind; repeatable."
-)
-@options.number_option(
-    "--sample", least=1, metavar="N", help="Draw N of the questions at random (default: all)."
-)
-@options.number_option("--seed", least=0, default=1, help="Seed of the draw.")
-@options.number_option("--timeout", least=0.001, default=10.0, help="Seconds until an answer counts as late.")
-@options.number_option(
+@choice_option("--kind", "kinds", among=KINDS, multiple=True, help="Only questions of this kind; repeatable.")
+@number_option("--sample", least=1, metavar="N", help="Draw N of the questions at random (default: all).")
+@number_option("--seed", least=0, default=1, help="Seed of the draw.")
+@number_option("--timeout", least=0.001, default=10.0, help="Seconds until an answer counts as late.")
+@number_option(
     "--worst", least=0, most=1000, default=5, help="How many of the most expensive wrong decisions to show."
 )
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False),
     help="Write the report: .json, .html or text. The answers are stored next to it.",
 )  # fmt: skip
-@options.number_option(
+@number_option(
     "--least", least=0, default=1e-7, help="A loss up to this is not wrong (points, or MWC at a score)."
 )
 @click.option("--ask", is_flag=True, help="Print the questions, one a line, and run no engine.")
@@ -70,17 +67,17 @@ EXAM_OPTIONS = "against timeout worst least threads resume as_json"
     "--make", metavar="NAME|TABLE|FILES", multiple=True,
     help="Make a set: by its name, from a table, or from match files.",
 )  # fmt: skip
-@options.number_option(
+@number_option(
     "--count", least=1, most=10_000_000, metavar="N", help="With --make: how many questions to draw."
 )
 @click.option("--cubeless", is_flag=True, help="With --make: questions without a cube.")
-@options.number_option(
+@number_option(
     "--error", least=0, most=1, default=0, metavar="E",
     help="With --make from match files: roll out cube actions of long races to this standard error.",
 )  # fmt: skip
 @options.threads_option
 @options.force_option
-@options.resume_option
+@resume_option
 @options.quiet_option
 @options.json_option
 def exam(
@@ -228,10 +225,10 @@ def _make(
     "--column", "mapped", multiple=True, metavar="WHAT=NAME",
     help="Column of a number, such as win=p1; repeatable.",
 )  # fmt: skip
-@options.number_option(
+@number_option(
     "--tolerance", least=0, most=1, default=0.002, metavar="E", help="Allowed difference of a number."
 )
-@options.number_option(
+@number_option(
     "--limit", least=0, default=400_000, metavar="N",
     help="Limit of the calculation for one row, in pairs of boards times cube states.",
 )  # fmt: skip

@@ -19,6 +19,7 @@ from bgfmt.extras.hosts.conformance import V01, V02
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
 from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
 from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
+from bgfmt.extras.options import address_options, choice_option, number_option
 from bgfmt.files import gnubg_folders
 from bgfmt.files.gnubg_folders import HOSTS, SLOTS, Place
 from bgfmt.game.drawing import printable
@@ -42,9 +43,7 @@ def _where_options(function: F) -> F:
 
 def _until_option(default: str) -> Callable[[F], F]:
     """Return the option `--until` with a default."""
-    return options.choice_option(
-        "--until", among=LEVELS, default=default, help="Last level of the verification."
-    )
+    return choice_option("--until", among=LEVELS, default=default, help="Last level of the verification.")
 
 
 @section("Engines")
@@ -215,13 +214,13 @@ def _engine_of(text: str, databases: Sequence[str]) -> engines.Decider:
 @section("Engines")
 @click.command(name="gnubg-external")
 @click.argument("databases", nargs=-1, type=click.Path(), metavar="[DB...]")
-@options.address_options(1234)
+@address_options(1234)
 @click.option("--resign", is_flag=True, help="Resign games that a two-sided table gives as certainly lost.")
-@options.choice_option(
+@choice_option(
     "--fallback", among=("rule", "gnubg"), default="rule",
     help="What answers where no table does: a simple rule, or the gnubg Python package.",
 )  # fmt: skip
-@options.number_option(
+@number_option(
     "--connections", least=1, default=2000,
     help="Maximum number of connections; beyond it the one idle longest is closed.",
 )  # fmt: skip

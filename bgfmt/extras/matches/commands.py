@@ -33,6 +33,7 @@ from bgfmt.extras.matches.annotate import judge as judged
 from bgfmt.extras.matches.annotate.files import SUFFIXES, add_outcomes, content, form_of, write_folder
 from bgfmt.extras.matches.annotate.pool import judge_in_processes, judge_over, usual_workers
 from bgfmt.extras.matches.decisions import Decision
+from bgfmt.extras.options import choice_option, number_option
 from bgfmt.game.moves import Play, parse_roll
 from bgfmt.game.state import GameState
 
@@ -53,7 +54,7 @@ def _address(_: click.Context, option: click.Parameter, url: str) -> str:
     help="File to write: .sgf (the match with comments and gnubg's records), .html, .json, .csv (a row for each "
     "decision) or .txt; a folder (an existing one, or NAME/) for a file of each.",
 )  # fmt: skip
-@options.choice_option(
+@choice_option(
     "--to", "form", among=FORMS,
     help="Format to write (default: by the suffix of OUT); `sums` is a .csv with the totals of each player.",
 )  # fmt: skip
@@ -61,10 +62,10 @@ def _address(_: click.Context, option: click.Parameter, url: str) -> str:
     "--db", "databases", multiple=True, type=click.Path(),
     help="Database or folder of databases; repeatable. Databases may also be named among the files.",
 )  # fmt: skip
-@options.number_option(
+@number_option(
     "--workers", least=1, most=256, help="Processes that share several files (default: all cores, 8 at most)."
 )
-@options.number_option("--worst", least=0, default=10, help="How many errors to show with a board.")
+@number_option("--worst", least=0, default=10, help="How many errors to show with a board.")
 @click.option(
     "--page", default="", metavar="URL", callback=_address,
     help="Page of `bgfmt serve` or `bgfmt site` to which the positions of an .html file link.",

@@ -18,6 +18,7 @@ from bgfmt.cli.asking import open_library
 from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress, say
 from bgfmt.errors import NotCoveredError, extra, install_hint
+from bgfmt.extras.options import address_options, check_host_name, number_option
 from bgfmt.extras.serve import page
 from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.parameters import Settings
@@ -28,7 +29,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _several(
-    switch: str, name: str, metavar: str, about: str, check: Callable[..., Any] = options.check_host_name
+    switch: str, name: str, metavar: str, about: str, check: Callable[..., Any] = check_host_name
 ) -> Callable[[F], F]:
     """Return an option that may be repeated."""
     about += " (repeatable)."
@@ -54,38 +55,32 @@ def _proxies(_: click.Context, option: click.Parameter, addresses: tuple[str, ..
 @section("Services")
 @click.command()
 @click.argument("databases", nargs=-1, metavar="[DB...]")
-@options.address_options(8753)
+@address_options(8753)
 @_several("--cors", "origins", "ORIGIN", "Origin whose pages may send queries, or '*'", _origins)
 @_several("--allow-host", "allow_host", "NAME", "Host name of this server to accept")
 @click.option("--no-download", is_flag=True, help="Do not serve the table files themselves.")
-@options.number_option(
+@number_option(
     "--settle", least=0, metavar="PAIRS",
     help="Limit of the calculation for a query, in pairs of boards; 0 never calculates (default: a million, "
     "100,000 where a one-sided table has an answer).",
 )  # fmt: skip
-@options.number_option(
-    "--max-rows", least=1, default=Settings.max_rows, help="Maximum positions in a request."
-)
-@options.number_option(
+@number_option("--max-rows", least=1, default=Settings.max_rows, help="Maximum positions in a request.")
+@number_option(
     "--max-body", least=1, default=Settings.max_body, help="Maximum size of a request's body, in bytes."
 )
-@options.number_option(
-    "--max-age", least=0, default=Settings.max_age, help="Seconds that clients may cache answers."
-)
-@options.number_option(
+@number_option("--max-age", least=0, default=Settings.max_age, help="Seconds that clients may cache answers.")
+@number_option(
     "--connections", least=1, default=Settings.connections, help="Maximum number of open connections."
 )
-@options.number_option(
+@number_option(
     "--waiting", least=1, default=Settings.waiting, help="Maximum number of waiting queries of one client."
 )
-@options.number_option(
-    "--share", least=1, help="Maximum number of threads for one client (default: all but one)."
-)
-@options.number_option(
+@number_option("--share", least=1, help="Maximum number of threads for one client (default: all but one).")
+@number_option(
     "--calculation", least=1,
     help="Maximum seconds of calculation per minute for one client (default: 30; no limit for this machine).",
 )  # fmt: skip
-@options.number_option(
+@number_option(
     "--workers", least=1, default=1, help="Number of worker processes; each has its own limits and counters."
 )
 @_several("--proxy", "proxies", "ADDRESS", "Proxy whose X-Forwarded-For names the client", _proxies)

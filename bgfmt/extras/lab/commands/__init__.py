@@ -24,6 +24,7 @@ from bgfmt.errors import OutputExistsError
 from bgfmt.extras.foreign import open_text
 from bgfmt.extras.lab import labels, orders
 from bgfmt.extras.lab.articles import systems
+from bgfmt.extras.options import number_option, resume_option
 from bgfmt.game.board import Side
 from bgfmt.solver.machine import thread_count
 
@@ -162,12 +163,10 @@ def layouts(points: int, chequers: int, as_json: bool) -> None:
 @click.option(
     "--against", metavar="ENGINE", help="The other player (play: a person; self, series: the engine)."
 )
-@options.number_option(
+@number_option(
     "--games", least=1, most=10_000_000, help="Number of games (default: 1000 in a series, else 1)."
 )
-@options.number_option(
-    "--match", "length", least=1, most=64, help="A match of this many points, not money games."
-)
+@number_option("--match", "length", least=1, most=64, help="A match of this many points, not money games.")
 @click.option("--position", help="Starting position; the side on roll comes first and is player 1.")
 @click.option("--seed", type=int, help="Seed of the dice (default: 1 in a series, else random).")
 @click.option("--dice", metavar="FILE|-", help="Rolls from a file, or - to type them one by one.")
@@ -212,21 +211,19 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> None:
 @click.command()
 @click.argument("file", type=click.Path(), metavar="FILE")
 @click.option("-o", "--output", required=True, type=click.Path(), help="A .jsonl, .csv or .parquet file.")
-@options.number_option(
+@number_option(
     "--error", least=1e-6, most=1, metavar="E",
     help="Roll out until no standard error is larger than this (default: 0.001).",
 )  # fmt: skip
-@options.number_option(
-    "--seconds", least=0.001, most=1e6, metavar="S", help="Time limit for a position, in seconds."
-)
-@options.number_option("--seed", least=0, most=1 << 60, default=1, help="Seed of the dice.")
-@options.number_option(
+@number_option("--seconds", least=0.001, most=1e6, metavar="S", help="Time limit for a position, in seconds.")
+@number_option("--seed", least=0, most=1 << 60, default=1, help="Seed of the dice.")
+@number_option(
     "--limit", least=0, default=400_000, metavar="N",
     help="Limit of exact calculation, in pairs of boards times cube states; 0 rolls out every position.",
 )  # fmt: skip
 @options.threads_option
 @options.force_option
-@options.resume_option
+@resume_option
 @options.quiet_option
 def label(
     file: str, output: str, error: float | None, seconds: float | None, seed: int, limit: int, threads: int | None,

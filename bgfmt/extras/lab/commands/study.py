@@ -16,6 +16,7 @@ from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress
 from bgfmt.extras.lab.study.measuring import Section, Tally, rule_quality
 from bgfmt.extras.lab.study.rules import RULES, Pairs, Thresholds
+from bgfmt.extras.options import number_option
 from bgfmt.game.state import parse_away
 from bgfmt.met import DEFAULT, load
 from bgfmt.met.score import Score
@@ -43,11 +44,11 @@ def study() -> None:
 @click.option("--away", metavar="A-B", help="At a score: points that the side on roll and the other need.")
 @asking.question_options("met", "met_player", "extend_met")
 @click.option("--chequers", metavar="N|A-B", help="Only sides of N chequers, or of A to B (default: all).")
-@options.number_option(
+@number_option(
     "--sample", least=1, most=100_000_000, default=200_000, metavar="N",
     help="How many pairs to draw if there are more than 12 million.",
 )  # fmt: skip
-@options.number_option("--seed", least=0, default=1, help="Seed of the draw.")
+@number_option("--seed", least=0, default=1, help="Seed of the draw.")
 @click.option("--rule", "names", multiple=True, metavar="NAME", help="Only this rule; repeatable.")
 @click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Draw the mean losses to FILE.")
 @options.as_option

@@ -7,10 +7,12 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from bgfmt.analysis.advisor import Advisor
-from bgfmt.analysis.answers import HYPERGAMMON, ROLLOUT, RankedPlay, RankedPlays, Source
+from bgfmt.analysis.answers import COLUMNS, HYPERGAMMON, ROLLOUT, RankedPlay, RankedPlays, Source
 from bgfmt.analysis.choose import Asked
-from bgfmt.analysis.cube import CubeAction, MatchCube
+from bgfmt.analysis.cube import CubeAction, MatchCube, values_after_play
 from bgfmt.analysis.insight import Insight, insight
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.shapes import to_plain
@@ -380,12 +382,31 @@ def _play(decision: Decision, advisor: Advisor, player: int) -> Judgement:
     if wrong and state.money:
         cubeless = _play_to(result, advisor.plays(state, measure="cubeless")).loss
         if close and not ranked.approximate:
-            settled = advisor.exact_loss(did, best, ranked.cube or "cubeless")
+            settled = _exact_loss(advisor, did, best, ranked.cube or "cubeless")
             close = settled is None or settled <= ERROR
     common |= {"loss_mwc": did.loss_mwc, "cubeless_loss": cubeless, "mwc": did.mwc, "close": close}
     common["file"] = _plays_of_file(decision, ranked)
     right = best.notation if wrong else did.notation
     return Judgement(decision, did.notation, right, did.value, loss=did.loss, **common)
+
+
+def _exact_loss(advisor: Advisor, played: RankedPlay, best: RankedPlay, cube: str) -> float | None:
+    """Calculate how much equity for money a play loses against the best one of the same roll.
+
+    cube : "centered", "owned" or "opponent" for the side that plays, or "cubeless".
+    Returns None if the calculation exceeds the limit.
+    """
+    values = []
+    for play in (played, best):
+        if not play.result.us.chequers:
+            values.append(1.0)
+            continue
+        after = advisor.sources.exact_equities(GameState.of(play.result.swapped()))
+        if after is None:
+            return None
+        equities = np.array([[getattr(after, name) for name in COLUMNS]])
+        values.append(float(values_after_play(equities, cube)[0]))
+    return values[1] - values[0]
 
 
 def _play_to(result: Position, ranked: RankedPlays) -> RankedPlay:

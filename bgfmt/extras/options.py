@@ -1,0 +1,53 @@
+"""Options that the commands of several extras share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import click
+
+from bgfmt.cli.options import combine
+
+__all__ = ["address_options", "check_host_name", "choice_option", "number_option", "resume_option"]
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+resume_option = click.option(
+    "--resume", is_flag=True, help="Continue what an interrupted run left (the default)."
+)
+
+
+def number_option(*names: str, least: float, most: float | None = None, **more: Any) -> Callable[[F], F]:
+    """Return an option that takes a number from `least` to `most`.
+
+    It is an integer unless one of the limits or the default is a float.
+    """
+    whole = float not in map(type, (least, most, more.get("default")))
+    kind: Any = click.IntRange if whole else click.FloatRange
+    return click.option(*names, type=kind(least, most), show_default="default" in more, **more)
+
+
+def choice_option(*names: str, among: Iterable[str], **more: Any) -> Callable[[F], F]:
+    """Return an option that takes one of the words `among`."""
+    return click.option(*names, type=click.Choice([*among]), show_default="default" in more, **more)
+
+
+def address_options(port: int) -> Callable[[F], F]:
+    """Return a decorator that adds `--host` and `--port` of a service; the default host is this machine itself."""
+    host: dict[str, Any] = {"default": "127.0.0.1", "callback": check_host_name}
+    ports = click.IntRange(0, 65535)
+    return combine(
+        click.option("--host", show_default=True, help="Address to listen on.", **host),
+        click.option("--port", type=ports, default=port, show_default=True, help="Port; 0 picks a free one."),
+    )
+
+
+def check_host_name(_: click.Context, option: click.Parameter, value: Any) -> Any:
+    """Check that host names are not empty and have no blanks or control characters (callback of an option)."""
+    for name in (value,) if isinstance(value, str) else value:
+        if not re.fullmatch(r"[!-~]+", name):
+            raise click.BadParameter(f"{name!r} is not a host name or address", param=option)
+    return value
