@@ -16,12 +16,12 @@ import pytest
 import bgfmt
 from bgfmt import solver, verifier
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, HeaderError, NotCoveredError, SolverError
-from bgfmt.extras.lab.articles.points_game import as_text
 from bgfmt.extras.lab.solvers import expected_points, gillogly
 from bgfmt.extras.lab.tables import Gillogly, domain_ids
 from bgfmt.files import solve as solving
 from bgfmt.formats import records
 from bgfmt.game.board import Position, Side
+from tests.support.points_game import as_text
 
 SUMS = {
     "bkg 15": "7a480f950a0588bf1becac2d1066fad9abaa7e215fa5ebd835fb3f50d979c307",

@@ -11,9 +11,10 @@ import pytest
 
 from bgfmt.cli import run
 from bgfmt.errors import PositionError
-from bgfmt.extras.lab.articles import points_game, systems
+from bgfmt.extras.lab.articles import systems
 from bgfmt.extras.lab.articles.systems import Ace, BTree, BTreeA, DoubleOffAce, Pwin, Rolls
 from bgfmt.game.board import Position, Side
+from tests.support import points_game
 
 PRINTED_ACE = """
  1.00 1.00 1.00 1.00 1.00 1.00 1.00 1.00

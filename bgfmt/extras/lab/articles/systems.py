@@ -3,8 +3,8 @@
 H. A. Peelle, "Backgammon tools in J", Vector 24 (1: expected rolls; 4: ace-point bearoffs): `Rolls`, `Pwin`, `Ace`,
 `BTree`, `BTreeA`, `DoubleOffAce`. A. Benjamin and A. M. Ross, "Enumerating backgammon positions: the perfect hash",
 Interface XVI 1 (1996): `multichoose`, `bearoff_positions` and, from `bgfmt.orders`, the hash itself. A blog of
-19 October 2011, "Bearoff databases": `layouts`, `two_sided_layouts`; values in
-`bgfmt.extras.lab.articles.points_game`.
+19 October 2011, "Bearoff databases": `layouts`, `two_sided_layouts`; its values are those
+of the solver `expected-points`.
 
 Functions with a parameter `exact` can return fractions instead of floats; `BTree` and `BTreeA` use the type of number
 that they are given. Floats are added in the order of the articles, so that they agree to the last bit.

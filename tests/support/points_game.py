@@ -1,4 +1,4 @@
-"""Expected points of the side on roll, the two-sided database of a 2011 blog, in fractions; the cube is ignored.
+"""An oracle of expected points, the two-sided database of a 2011 blog, in fractions; the cube is ignored.
 
     v(us, them) = (1/36) * sum over the 36 rolls of max over results s of us: 1 if s is empty, else -v(them, s)
 
