@@ -148,7 +148,7 @@ def _describe_other_bytes(data: bytes, best: RepairedTable) -> list[str]:
     was = format_bytes(data[at : at + 8])
     now = format_bytes(best.data[at : at + 8])
     return [
-        f"{plural(len(off), 'byte')} outside the numbers corrected, from  byte {at:,} on: {was} is {now} now"
+        f"{plural(len(off), 'byte')} outside the numbers corrected, from byte {at:,} on: {was} is {now} now"
     ]
 
 
