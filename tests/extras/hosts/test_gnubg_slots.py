@@ -207,7 +207,7 @@ def test_without_permission_it_says_what_to_do(
     monkeypatch.setattr(folders, "DEBIAN_STATE", where.rest)
     monkeypatch.setattr(folders, "DEBIAN_DATA", where.data)
     assert run(["gnubg", "install", str(source), "--host", "debian", "--until", "sense"]) == 2
-    assert re.search(r"needs root.*--user", capsys.readouterr().err)
+    assert re.search(r"use sudo.*--user", capsys.readouterr().err)
     assert list(where.rest.iterdir()) == []
 
 

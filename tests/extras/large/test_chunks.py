@@ -139,7 +139,7 @@ def test_a_store_without_its_description_is_no_sound_file(
     copied: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (copied / "zarr.json").unlink()
-    with pytest.raises(FormatError, match=r"copy: there is no zarr\.json, which describes a store of chunks"):
+    with pytest.raises(FormatError, match=r"copy: not a store of chunks: it has no zarr\.json"):
         bgfmt.open(copied)
     assert run(["verify", str(copied)]) == 2
     assert "there is no zarr.json" in capsys.readouterr().err

@@ -130,7 +130,7 @@ def test_the_only_play(capsys: pytest.CaptureFixture[str]) -> None:
         ([POSITION], "what was done"),
         ([POSITION, "--double", "--played", "5/1"], "what was done"),
         ([POSITION, "--double", "--take"], "what was done"),
-        ([POSITION, "--played", "5/1"], "no dice"),
+        ([POSITION, "--played", "5/1"], "no roll given"),
         ([POSITION, "--roll", "31", "--played", "5/2"], "not a legal play"),
         ([POSITION, "--roll", "31", "--played", "6/2"], "no chequer stands on 6"),
         ([POSITION, "--roll", "31", "--played", "nonsense"], "written as"),

@@ -514,7 +514,7 @@ def test_a_client_has_a_share_of_calculation(monkeypatch: pytest.MonkeyPatch) ->
     one = OneAtATime(1)
     CLIENT.set("192.0.2.1")
     one.do(lambda: clock.append(clock.pop() + 1.2))
-    with pytest.raises(Refusal, match="share") as refused:
+    with pytest.raises(Refusal, match="calculation time of this client") as refused:
         one.do(lambda: None)
     ((name, seconds),) = refused.value.headers
     assert (name, refused.value.code) == ("Retry-After", "busy")
