@@ -170,11 +170,11 @@ def bkg_rows() -> Callable[[Any], Any]:
     """The proof's numbers of BKG's tables, which depend on no file, each calculated once for a process."""
     import numpy as np
 
-    from bgfmt.extras.lab.proofs import rows_of
+    from bgfmt.extras.lab.proofs import compute_rows
 
     @cache
     def rows(ids: bytes) -> Any:
-        return rows_of(np.frombuffer(ids, np.int64))
+        return compute_rows(np.frombuffer(ids, np.int64))
 
     return lambda ids: rows(ids.tobytes())
 
@@ -185,7 +185,7 @@ def bkg_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     if not has_extra("lab"):
         return
     bkg_rows = request.getfixturevalue("bkg_rows")
-    monkeypatch.setattr("bgfmt.extras.lab.proofs.rows_of", bkg_rows)
+    monkeypatch.setattr("bgfmt.extras.lab.proofs.compute_rows", bkg_rows)
 
 
 @pytest.fixture(scope="module")
