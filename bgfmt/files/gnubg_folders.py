@@ -15,8 +15,6 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from bgfmt.errors import BgfmtError
@@ -24,18 +22,14 @@ from bgfmt.errors import BgfmtError
 __all__ = [
     "DEBIAN_STATE",
     "HOSTS",
-    "HOST_SLOTS",
     "PACKAGES",
     "PREFIXES",
     "PROGRAMS",
     "SLOTS",
     "WINDOWS",
     "InstallError",
-    "PathLike",
-    "Place",
     "detect",
     "own_folders",
-    "place",
     "program",
     "stock",
     "user_data",
@@ -43,18 +37,16 @@ __all__ = [
 ]
 
 
-PathLike = str | os.PathLike[str]
 #: slot -> file name; the name carries no meaning beyond the kind it must be
 SLOTS = {slot: f"gnubg_{slot}.bd" for slot in ("os0", "ts0", "os", "ts")}
 SLOTS |= {slot: f"{slot}.bd" for slot in ("hyper1", "hyper2", "hyper3")}
-#: the programs that read these files; HOST_SLOTS: the slots that each looks for
+#: the programs that read these files
 HOSTS = {
     "debian": "gnubg 1.07 of Debian and Ubuntu",
     "upstream": "gnubg 1.08 and other builds from source",
     "pypi": "the gnubg package of PyPI",
     "gnubg-nn": "the gnubg-nn package of PyPI",
 }
-HOST_SLOTS = dict.fromkeys(HOSTS, tuple(SLOTS)) | {"gnubg-nn": ("os0", "ts0")}
 DEBIAN_DATA, DEBIAN_STATE = Path("/usr/share/gnubg"), Path("/var/lib/gnubg")
 #: PyPI package -> the environment variable that names its data folder, and its module
 PACKAGES = {"pypi": ("GNUBG_DATA_DIR", "gnubg"), "gnubg-nn": ("GNUBGHOME", "gnubg_nn")}
@@ -75,31 +67,6 @@ class InstallError(BgfmtError, ValueError):
     """A file cannot be installed in, or removed from, a program's slot."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """The folders of one program: `data` holds gnubg_os0.bd and the program's other data, `rest` the other files.
-
-    private : made by bgfmt for one user; the program must be configured to look there.
-    """
-
-    host: str
-    data: Path
-    rest: Path
-    private: bool = False
-
-    def path(self, slot: str) -> Path:
-        """Return the path of a slot's file; InstallError if the program has no such slot."""
-        if slot not in HOST_SLOTS[self.host]:
-            known = ", ".join(HOST_SLOTS[self.host])
-            raise InstallError(f"{HOSTS[self.host]} has no slot {slot!r} (it has: {known})")
-        return (self.data if slot == "os0" else self.rest) / SLOTS[slot]
-
-    @property
-    def folders(self) -> tuple[Path, ...]:
-        """Its folders, each once."""
-        return tuple(dict.fromkeys((self.data, self.rest)))
-
-
 def detect() -> str:
     """Return the program most likely meant: Debian's gnubg, another gnubg, or a Python package (a key of `HOSTS`)."""
     if _system() == "linux" and DEBIAN_STATE.is_dir():
@@ -110,25 +77,6 @@ def detect() -> str:
         if importlib.util.find_spec(module) is not None:
             return host
     return "debian" if _system() == "linux" else "upstream"
-
-
-def place(host: str | None = None, folder: PathLike | None = None, *, user: bool = False) -> Place:
-    """Return the folders of a program: its own, or `folder`, or with `user` a private one of this user.
-
-    host : a key of `HOSTS`; by default what `detect` returns.
-    """
-    host = host or detect()
-    if folder is not None:
-        folder = Path(folder).absolute()
-        own: tuple[Path, ...] = ()
-        with suppress(InstallError):
-            own = own_folders(host)
-        private = folder.resolve() not in {path.resolve() for path in own if own[0].is_dir()}
-        return Place(host, folder, folder, private)
-    if user:
-        home = user_data() / "bgfmt" / host
-        return Place(host, home, home, private=True)
-    return Place(host, *stock(host))
 
 
 def stock(host: str) -> tuple[Path, Path]:

@@ -19,9 +19,10 @@ from bgfmt.extras.hosts.conformance import V01, V02
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
 from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
 from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
+from bgfmt.extras.hosts.gnubg.places import Place, place
 from bgfmt.extras.options import address_options, choice_option, number_option
 from bgfmt.files import gnubg_folders
-from bgfmt.files.gnubg_folders import HOSTS, SLOTS, Place
+from bgfmt.files.gnubg_folders import HOSTS, SLOTS
 from bgfmt.game.drawing import printable
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -194,7 +195,7 @@ def _place(host: str | None, folder: str | None, user: bool) -> Place:
     """Return the place that the options name; UsageError if they contradict each other."""
     if folder is not None and user:
         raise click.UsageError("--dir and --user name two different folders; choose one")
-    return gnubg_folders.place(host, folder, user=user)
+    return place(host, folder, user=user)
 
 
 _engine_option = click.option(

@@ -15,10 +15,12 @@ from bgfmt.cli import run
 from bgfmt.errors import VerificationError
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
 from bgfmt.extras.hosts.gnubg import folder as installed_files
+from bgfmt.extras.hosts.gnubg import places
 from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
 from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
+from bgfmt.extras.hosts.gnubg.places import Place
 from bgfmt.files import gnubg_folders as folders
-from bgfmt.files.gnubg_folders import InstallError, Place
+from bgfmt.files.gnubg_folders import InstallError
 from bgfmt.game import board
 from tests.support.crash import listing
 
@@ -58,7 +60,7 @@ def test_unsuitable_files_are_refused(golden: Path, name: str, reason: str, tmp_
     assert not found.ok
     assert found.slots == ()
     assert reason in " ".join(found.refusals)
-    where = folders.place("debian", tmp_path)
+    where = places.place("debian", tmp_path)
     with pytest.raises(VerificationError, match=reason):
         gnubg_slots.install(path, where)
     assert list(tmp_path.iterdir()) == []
@@ -387,7 +389,7 @@ def test_a_private_folder_without_links(
 
     monkeypatch.setattr(folders, "own_folders", lambda host: (data, data))
     monkeypatch.setattr(Path, "symlink_to", refuse)
-    where = folders.place("upstream", tmp_path / "own")
+    where = places.place("upstream", tmp_path / "own")
     gnubg_slots.install(small(golden, "ts_06x04.bd"), where, until="digest")
     assert (where.data / "sounds" / "roll.wav").read_bytes() == b"roll"
     assert (where.data / "gnubg.weights").read_bytes() == b"weights"
@@ -409,18 +411,18 @@ def test_windows(golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     program.mkdir(parents=True)
     monkeypatch.setenv("ProgramFiles", str(program.parent))
     assert folders.detect() == "upstream"
-    place = folders.place()
+    place = places.place()
     assert (place.data, place.rest, place.private) == (program, program, False)
     assert place.path("os0") == program / "gnubg_os0.bd"
-    assert folders.place(user=True).data == tmp_path / "local" / "bgfmt" / "upstream"
+    assert places.place(user=True).data == tmp_path / "local" / "bgfmt" / "upstream"
     # a program on PATH is asked first: its own folder holds its data
     other = tmp_path / "elsewhere"
     other.mkdir()
     (other / "gnubg-cli.exe").touch(0o755)
     monkeypatch.setenv("PATHEXT", ".exe")
     monkeypatch.setenv("PATH", str(other))
-    assert folders.place().rest == other
-    done = gnubg_slots.install(small(golden, "ts_06x04.bd"), folders.place(), until="digest")
+    assert places.place().rest == other
+    done = gnubg_slots.install(small(golden, "ts_06x04.bd"), places.place(), until="digest")
     assert done.path == other / "gnubg_ts.bd"
     assert not done.start
 
@@ -436,8 +438,8 @@ def test_macos(golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (prefix / "bin" / "gnubg").symlink_to(cellar / "bin" / "gnubg")
     monkeypatch.setenv("PATH", str(prefix / "bin"))
     assert folders.detect() == "upstream"
-    assert folders.place().data == cellar / "share" / "gnubg"
-    private = folders.place(user=True)
+    assert places.place().data == cellar / "share" / "gnubg"
+    private = places.place(user=True)
     assert private.data == tmp_path / "Library" / "Application Support" / "bgfmt" / "upstream"
     done = gnubg_slots.install(small(golden, "ts_06x04.bd"), private, until="digest")
     script = private.data / "start-gnubg"
@@ -446,7 +448,7 @@ def test_macos(golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     # not on PATH: the package managers' prefixes are looked through
     monkeypatch.setenv("PATH", "")
     monkeypatch.setitem(folders.PREFIXES, "darwin", (str(tmp_path / "none"), str(cellar)))
-    assert folders.place().data == cellar / "share" / "gnubg"
+    assert places.place().data == cellar / "share" / "gnubg"
 
 
 def test_without_any_gnubg_it_says_so(

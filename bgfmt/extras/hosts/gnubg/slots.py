@@ -18,8 +18,10 @@ from bgfmt.extras.hosts.gnubg import check as gnubg_check
 from bgfmt.extras.hosts.gnubg import folder as changes
 from bgfmt.extras.hosts.gnubg.check import Examination
 from bgfmt.extras.hosts.gnubg.folder import SECOND_COPY, copy_new, lock_folder, read_record
+from bgfmt.extras.hosts.gnubg.places import HOST_SLOTS, Place
 from bgfmt.files import gnubg_folders
-from bgfmt.files.gnubg_folders import HOST_SLOTS, HOSTS, SLOTS, InstallError, PathLike, Place
+from bgfmt.files.gnubg_folders import HOSTS, SLOTS, InstallError
+from bgfmt.storage import PathLike
 
 SLOT_OF = {name: slot for slot, name in SLOTS.items()}
 LAUNCHED = ("debian", "upstream")  # hosts that a script starts; the others use an environment variable
