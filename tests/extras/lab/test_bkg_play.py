@@ -252,7 +252,7 @@ def test_classes_in_order() -> None:
     assert known.before_roll(far, known.best_by_class) == Fraction(1, 2)
     forward, backward = known.following(far, ENGINE)
     assert (forward, backward) == ({"race"}, set())
-    with pytest.raises(PositionError, match="one name"):
+    with pytest.raises(PositionError, match="the same name"):
         Classes([rest], rest)
 
 

@@ -227,7 +227,7 @@ def test_a_person_at_the_terminal(
     assert "24/18 13/8" in out
     assert "refused: 24/20 is 4 pips, which 6-5 does not give" in out
     assert "bkg        2-1: " in out
-    assert "given up" in out
+    assert "abandoned" in out
 
 
 def test_two_persons_and_a_referee(
@@ -251,7 +251,7 @@ def test_what_was_played_is_written_when_a_person_quits(
     dice.write_text("65 21 31 11 64 52 61 43")
     words = ["bkg", "--dice", str(dice), "-o", str(out)]
     assert talk(["24/13", "1", "quit"], *words, monkeypatch=monkeypatch) == 0
-    assert "given up" in capsys.readouterr().out
+    assert "abandoned" in capsys.readouterr().out
     (match,) = matches.read(out)
     assert match.games[0].result is None
     assert [record.dice for record in match.games[0].records if record.dice][:3] == [(6, 5), (2, 1), (3, 1)]
