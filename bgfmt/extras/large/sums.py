@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+
 import click
 
 from bgfmt.cli import options
@@ -18,6 +21,9 @@ from bgfmt.extras.large.blocks import (
 from bgfmt.storage import check_output, create, open_source
 from bgfmt.verifier.checks import load_published
 
+DIGEST = "(?:[0-9a-fA-F]{64}|[0-9a-fA-F]{32})"  # SHA-256 or MD5
+#: a line of `sha256sum` or `md5sum`, plain or with --tag; a backslash before it marks escapes in the name
+LISTED = re.compile(rf"\\?(?:({DIGEST})[ \t]+\*?(.+)|(?:SHA256|MD5) \((.+)\) = ({DIGEST}))")
 SHOWN_BLOCKS = 20
 
 
@@ -36,18 +42,19 @@ SHOWN_BLOCKS = 20
 def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int:
     """Print MD5, SHA-256 and the root of the 1 MiB blocks of FILE, and the published file that has them.
 
-    --against takes a file of block checksums and finds the intact parts of a partial download. Exit code 1: FILE
-    differs or is incomplete. For a list such as SHA256SUMS there is `sha256sum -c`.
+    --against takes a file of block checksums, which finds the intact parts of a partial download; an MD5 or
+    SHA-256; or a list such as SHA256SUMS with a line for FILE. Exit code 1: FILE differs or is incomplete.
 
     \b
     Examples:
       bgfmt sums gnubg_ts.bd --blocks gnubg_ts.blocks
       bgfmt sums half-a-download.bd --against gnubg_ts.blocks
+      bgfmt sums gnubg_ts.bd --against SHA256SUMS
     """
     if against is not None and blocks is not None:
         raise click.UsageError("--blocks writes the checksums that --against reads")
     if against is not None:
-        return _check_blocks(file, against)
+        return _check(file, against)
     if blocks is not None:
         check_output(blocks, force=force)
     with open_source(file, guard=True) as source:
@@ -66,10 +73,56 @@ def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int
     return 0
 
 
-def _check_blocks(file: str, against: str) -> int:
-    """Check a file, whole or a part, by the checksums of its blocks; the exit code."""
+def _check(file: str, against: str) -> int:
+    """Check a file by a digest, a list of digests or the checksums of its blocks; the exit code."""
+    if re.fullmatch(DIGEST, against):
+        return _check_digests(file, [(against.lower(), "")], against)
     with open_source(against, guard=True) as source:
         known = bytes(source.buffer[:])
+    digests = _parse_digests(known)
+    if digests:
+        return _check_digests(file, digests, against)
+    return _check_blocks(file, known, against)
+
+
+def _parse_digests(data: bytes) -> list[tuple[str, str]]:
+    """Return (digest, name) of each line of a list of digests, the name "" where the line has none."""
+    if not data.isascii() and b"\0" in data:
+        return []
+    found = []
+    for line in data.decode(errors="replace").splitlines():
+        listed = LISTED.fullmatch(line.strip())
+        if listed is None:
+            found += [(digest.lower(), "") for digest in re.findall(rf"\b{DIGEST}\b", line)]
+            continue
+        name = listed[2] or listed[3]
+        if line.startswith("\\"):
+            name = name.replace("\\n", "\n").replace("\\\\", "\\")
+        found.append(((listed[1] or listed[4]).lower(), name))
+    return found
+
+
+def _check_digests(file: str, digests: list[tuple[str, str]], against: str) -> int:
+    """Check a file by the digests of its name, and by those without a name; the exit code."""
+    with open_source(file, guard=True) as source:
+        whole = compute_checksums(source)
+    own = os.path.basename(file)
+    meant = {digest for digest, name in digests if not name or os.path.basename(name) == own}
+    if not meant.isdisjoint((whole.md5, whole.sha256)):
+        say(f"{file}: its MD5 or SHA-256 is among those given")
+        return 0
+    others = [name for digest, name in digests if digest in (whole.md5, whole.sha256)]
+    if others:
+        say(f"{file}: its MD5 or SHA-256 is that of {others[0]} in {against}, not of {own}")
+    elif not meant:
+        say(f"{file}: {against} does not list {own}")
+    else:
+        say(f"{file}: its MD5 or SHA-256 is not among those given")
+    return 1
+
+
+def _check_blocks(file: str, known: bytes, against: str) -> int:
+    """Check a file, whole or a part, by the checksums of its blocks; the exit code."""
     root = compute_root(known)
     total = len(known) // CHECKSUM_BYTES
     with open_source(file, guard=True) as source:

@@ -62,6 +62,41 @@ def test_sums_and_the_tree_of_blocks(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr() == ("", f"bgfmt: {path}: the file is empty\n")
 
 
+def test_a_file_held_against_a_list_of_digests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, listed = tmp_path / "a.bd", tmp_path / "SHA256SUMS"
+    path.write_bytes(b"a table")
+    sha256, md5 = hashlib.sha256(b"a table").hexdigest(), hashlib.md5(b"a table").hexdigest()
+    listed.write_text(f"{'0' * 64}  b.bd\n{sha256}  ../a.bd\n")
+    for against in (str(listed), sha256, md5.upper()):
+        assert run(["sums", str(path), "--against", against]) == 0
+        assert "its MD5 or SHA-256 is among those given" in capsys.readouterr().out
+    path.write_bytes(b"another")
+    for against in (str(listed), sha256):
+        assert run(["sums", str(path), "--against", against]) == 1
+        assert "is not among those given" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("line", ["{0}  {1}", "{0} *{1}", "SHA256 ({1}) = {0}", "\\{0}  {1}"])
+def test_a_list_of_digests_is_read_by_name(
+    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `sha256sum -c`: the digest counts only on the line of the file's own name."""
+    path = tmp_path / "b.bd"
+    listed = tmp_path / "SHA256SUMS"
+    path.write_bytes(b"a table")
+    digest = hashlib.sha256(b"a table").hexdigest()
+    listed.write_text("\n".join([line.format("0" * 64, "b.bd"), line.format(digest, "t.bd"), ""]))
+    assert run(["sums", str(path), "--against", str(listed)]) == 1
+    assert f"is that of t.bd in {listed}, not of b.bd" in capsys.readouterr().out
+    listed.write_text(line.format(digest, "B.bd") + "\n" + line.format("1" * 64, "x.bd"))
+    path.write_bytes(b"another")
+    assert run(["sums", str(path), "--against", str(listed)]) == 1
+    assert f"{listed} does not list b.bd" in capsys.readouterr().out
+    path.write_bytes(b"a table")
+    listed.write_text(line.format(digest, "folder/b.bd"))
+    assert run(["sums", str(path), "--against", str(listed)]) == 0
+
+
 def test_published_sums_are_those_of_what_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = {entry["command"]: entry for entry in load_published() if "command" in entry}
     for entry in own.values():
