@@ -195,7 +195,7 @@ def two_sided_gammons(size: str, jacoby: bool, **common: Any) -> None:
 
     \b
     Examples:
-      bgfmt solve two-sided-gammons 4x15 -o gammons.bgts
+      bgfmt solve two-sided-gammons 4x15 -o gammons.npz
       bgfmt solve two-sided-gammons 6x15 --jacoby -o jacoby.npz
     """
     _pairs("two-sided-jacoby" if jacoby else "two-sided-gammons", size, **common)

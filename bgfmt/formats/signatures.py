@@ -22,7 +22,6 @@ NEVER = rb"(?!)"
 
 SIGNATURES = {
     "bgfmt-match": Signature(rb"BGMATCH", (".bgm",)),
-    "bgfmt-ts": Signature(rb"bgfmt-ts", (".bgts",)),
     "bgsage": Signature(rb"RAEB", (".db",)),
     "csv": Signature(NEVER, (".csv",)),
     "gnubg-2001": Signature(rb"\xff\xff", (".bd",)),

@@ -206,7 +206,13 @@ def test_nobody_compares_with_the_name_of_a_kind_or_a_format() -> None:
 
 
 #: the formats of extras, and what says of each format how its files begin
-NAMING = ("bgfmt/extras/frames/", "bgfmt/extras/lab/", "bgfmt/extras/large/", "plugins/descriptions/make.py")
+NAMING = (
+    "bgfmt/extras/compressed/",
+    "bgfmt/extras/frames/",
+    "bgfmt/extras/lab/",
+    "bgfmt/extras/large/",
+    "plugins/descriptions/make.py",
+)
 
 
 def test_formats_are_named_by_formats_only() -> None:

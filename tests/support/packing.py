@@ -12,7 +12,7 @@ import pytest
 import bgfmt
 from bgfmt.errors import BgfmtError, CorruptError
 from bgfmt.files.database import read_source
-from bgfmt.formats.compressed import layout
+from bgfmt.extras.compressed import layout
 from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import TwoSided
 from bgfmt.tables.two_sided import StoredEquities

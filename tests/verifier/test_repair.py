@@ -140,7 +140,7 @@ def packed(golden: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A compressed table of nine tiles."""
     path = tmp_path_factory.mktemp("packed") / "t.bgts"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bgfmt.formats.compressed.layout.MAX_GROUP_ROWS", 90)
+        patch.setattr("bgfmt.extras.compressed.layout.MAX_GROUP_ROWS", 90)
         bgfmt.convert(golden / "gnubg" / "ts_06x04.bd", path)
     return path.read_bytes()
 

@@ -30,7 +30,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Path]:
     bgfmt.convert(plain, path)
     found[path] = plain
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bgfmt.formats.compressed.layout.MAX_GROUP_ROWS", 90)
+        patch.setattr("bgfmt.extras.compressed.layout.MAX_GROUP_ROWS", 90)
         path = folder / "tiles.bgts"
         bgfmt.convert(GOLDEN / "ts_06x04.bd", path)
         found[path] = GOLDEN / "ts_06x04.bd"

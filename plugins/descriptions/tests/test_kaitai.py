@@ -21,7 +21,7 @@ from bgfmt import formats
 from bgfmt.errors import BgfmtError
 from bgfmt.extras.lab.tables import CHEQUERS, Gillogly
 from bgfmt.formats import bgsage, match
-from bgfmt.formats.compressed import layout
+from bgfmt.extras.compressed import layout
 from bgfmt.formats.j.container import Container
 from bgfmt.formats.j.noun import JType
 from bgfmt.formats.records import as_read

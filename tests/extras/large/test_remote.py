@@ -30,7 +30,7 @@ from bgfmt.errors import (
     TruncatedError,
 )
 from bgfmt.extras.large import remote
-from bgfmt.formats.compressed import layout
+from bgfmt.extras.compressed import layout
 from bgfmt.game import board
 from tests.conftest import GOLDEN, ROOT
 from tests.support.range_server import Handler, serving

@@ -23,7 +23,7 @@ from bgfmt.extras.serve.answers import Answers
 from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.parameters import Question, question
 from bgfmt.extras.serve.refusals import Refusal
-from bgfmt.formats.compressed import layout
+from bgfmt.extras.compressed import layout
 from bgfmt.game import board
 from bgfmt.game.identifiers import gnubg_id, position_id, xgid
 from bgfmt.game.moves import ROLLS, legal_plays

@@ -14,7 +14,7 @@ from bgfmt import solver
 from bgfmt.cli import run
 from bgfmt.errors import BgfmtError, CapabilityError
 from bgfmt.files.database import read_source
-from bgfmt.formats.compressed import kernels_model, kernels_records, layout, model, reader, writer
+from bgfmt.extras.compressed import kernels_model, kernels_records, layout, model, reader, writer
 from bgfmt.game import board
 from bgfmt.storage import RangeSource, Source
 from bgfmt.tables import TwoSided

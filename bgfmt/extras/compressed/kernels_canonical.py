@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.formats.compressed.kernels_records import (
+from bgfmt.extras.compressed.kernels_records import (
     ESCAPES,
     LANES,
     LEFT,
@@ -21,7 +21,7 @@ from bgfmt.formats.compressed.kernels_records import (
     open_stream,
     set_classes,
 )
-from bgfmt.formats.compressed.layout import PLAIN
+from bgfmt.extras.compressed.layout import PLAIN
 from bgfmt.jit import njit
 
 

@@ -13,8 +13,8 @@ import pytest
 
 import bgfmt
 from bgfmt import solver
-from bgfmt.formats.compressed import canonical, kernels_records, layout, model, writer
-from bgfmt.formats.compressed.layout import Classes
+from bgfmt.extras.compressed import canonical, kernels_records, layout, model, writer
+from bgfmt.extras.compressed.layout import Classes
 from bgfmt.storage import Source
 from bgfmt.tables.two_sided import StoredEquities
 from tests.support.packing import of, packed, resealed, sealed_parts, unpacked

@@ -18,8 +18,8 @@ import numpy as np
 
 from bgfmt.errors import MissingExtraError
 from bgfmt.formats.base import Fault, Outlet
-from bgfmt.formats.compressed import kernels_canonical, layout, model, writer
-from bgfmt.formats.compressed.reader import Reader
+from bgfmt.extras.compressed import kernels_canonical, layout, model, writer
+from bgfmt.extras.compressed.reader import Reader
 from bgfmt.storage import ComparingSink
 from bgfmt.tables.two_sided import StoredEquities
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.formats.compressed.kernels_model import add_prediction, fetch, raise_row
-from bgfmt.formats.compressed.layout import ESCAPE, MAX_NARROW, MAX_PAIRS, MAX_WIDE, MIDDLE, PLAIN
+from bgfmt.extras.compressed.kernels_model import add_prediction, fetch, raise_row
+from bgfmt.extras.compressed.layout import ESCAPE, MAX_NARROW, MAX_PAIRS, MAX_WIDE, MIDDLE, PLAIN
 from bgfmt.jit import njit
 
 U = np.uint64

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError
-from bgfmt.formats.compressed import kernels_records as kernels
-from bgfmt.formats.compressed import layout, model
-from bgfmt.formats.compressed.layout import Directory, Shape, TileModel, crc, read_with_checksum
+from bgfmt.extras.compressed import kernels_records as kernels
+from bgfmt.extras.compressed import layout, model
+from bgfmt.extras.compressed.layout import Directory, Shape, TileModel, crc, read_with_checksum
 from bgfmt.formats.structures import size_of
 from bgfmt.storage import Source
 from bgfmt.tables import LazyRows

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.formats.compressed import kernels_model as kernels
-from bgfmt.formats.compressed import layout
-from bgfmt.formats.compressed.layout import Classes, TileModel
+from bgfmt.extras.compressed import kernels_model as kernels
+from bgfmt.extras.compressed import layout
+from bgfmt.extras.compressed.layout import Classes, TileModel
 
 Bytes = NDArray[np.uint8]
 Matrix = NDArray[np.float32]

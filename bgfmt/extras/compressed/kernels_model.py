@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.formats.compressed.layout import BEFORE, NARROW, PAIRS, SHIFTS, WIDE
+from bgfmt.extras.compressed.layout import BEFORE, NARROW, PAIRS, SHIFTS, WIDE
 from bgfmt.jit import njit
 from bgfmt.jit.lanes import PANEL, ROWS, fetch_line, multiply, multiply_pairs
 
