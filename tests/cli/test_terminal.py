@@ -134,7 +134,7 @@ def test_lines_of_json_hold_nothing_that_a_terminal_obeys(
 
 
 def test_a_command_starts_no_threads_for_products(monkeypatch: pytest.MonkeyPatch) -> None:
-    code = "import atexit, os, sys; from bgfmt.__main__ import main; sys.argv = ['bgfmt', 'id', '1 / 1'];"
+    code = "import atexit, os, sys; from bgfmt.__main__ import main; sys.argv = ['bgfmt', 'race', '1'];"
     code += "atexit.register(lambda: print(len(os.listdir('/proc/self/task')), file=sys.stderr)); main()"
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -27,7 +27,16 @@ def read_contents(release: Path) -> list[dict[str, str]]:
 
 
 ROWS = [(release, row) for release in RELEASES for row in read_contents(release)]
-EXTRAS = {"bkg-binary": "lab", "bkg-text": "lab", "points-text": "lab", "zarr": "large"}  # that have formats
+#: the extra that has a format
+EXTRAS = {
+    "bgfmt-ts": "compressed",
+    "bkg-binary": "lab",
+    "bkg-text": "lab",
+    "parquet": "frames",
+    "points-text": "lab",
+    "sqlite": "frames",
+    "zarr": "large",
+}
 NAMES = [f"{release.name} {row['file']} {row['part']}" for release, row in ROWS]
 
 

@@ -83,6 +83,7 @@ def test_tiles_and_layers_make_the_same_table(kind: str, tmp_path: Path) -> None
             assert np.array_equal(np.asarray(db.table.arrays()["equities"]), table.equities)
 
 
+@pytest.mark.extra("compressed")
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_proved_packed_damaged_and_put_right(kind: str, tmp_path: Path) -> None:
     plain, packed, bad = tmp_path / "x.npz", tmp_path / "x.bgts", tmp_path / "bad.npz"
@@ -107,6 +108,7 @@ def test_it_is_proved_packed_damaged_and_put_right(kind: str, tmp_path: Path) ->
             assert np.array_equal(np.asarray(db.table.arrays()["equities"]), table.equities)
 
 
+@pytest.mark.extra("compressed")
 def test_the_c_reader_reads_it(lib: ct.CDLL, tmp_path: Path) -> None:  # noqa: F811
     for kind in KINDS:
         path = tmp_path / f"{kind}.bgts"
