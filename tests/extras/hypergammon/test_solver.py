@@ -395,7 +395,7 @@ def test_the_command(golden: Path, tmp_path: Path) -> None:
     path = tmp_path / "hyper1.bd"
     done = CliRunner().invoke(bgfmt.cli.cli, ["solve", "hypergammon", "1", "-o", str(path)])  # type: ignore[attr-defined]
     assert done.exit_code == 0, done.output
-    assert "sweep 15: greatest change" in done.output
+    assert "sweep 15: largest change" in done.output
     assert path.read_bytes() == (golden / "gnubg/hyper1.bd").read_bytes()
     assert run(["solve", "hypergammon", "4", "-o", str(path)]) == 2
     assert run(["solve", "hypergammon", "1", "-o", str(path)]) == 2

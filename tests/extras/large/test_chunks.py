@@ -142,7 +142,7 @@ def test_a_store_without_its_description_is_no_sound_file(
     with pytest.raises(FormatError, match=r"copy: not a store of chunks: it has no zarr\.json"):
         bgfmt.open(copied)
     assert run(["verify", str(copied)]) == 2
-    assert "there is no zarr.json" in capsys.readouterr().err
+    assert "it has no zarr.json" in capsys.readouterr().err
 
 
 def test_a_wrong_number_is_found_under_a_right_checksum(copied: Path) -> None:
