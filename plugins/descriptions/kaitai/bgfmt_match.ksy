@@ -35,7 +35,7 @@ instances:
   header: {value: (header_size + 63) / 64 * 64}
   # made: instances bgfmt-match.file
   numbers: {pos: header, type: numbers_row, repeat: expr, repeat-expr: n}
-  sums_of_the_blocks: {pos: header + 4 * n * n * columns, type: u4, repeat: expr, repeat-expr: blocks, doc: "CRC-32 of each block of rows of the numbers, the last one shorter"}
+  checksums_of_the_blocks: {pos: header + 4 * n * n * columns, type: u4, repeat: expr, repeat-expr: blocks, doc: "CRC-32 of each block of rows of the numbers, the last one shorter"}
   # made: end
 types:
   column:
