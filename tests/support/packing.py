@@ -11,8 +11,8 @@ import pytest
 
 import bgfmt
 from bgfmt.errors import BgfmtError, CorruptError
-from bgfmt.files.database import read_source
 from bgfmt.extras.compressed import layout
+from bgfmt.files.database import read_source
 from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import TwoSided
 from bgfmt.tables.two_sided import StoredEquities
