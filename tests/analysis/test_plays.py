@@ -54,6 +54,7 @@ def brute_results(counts: tuple[int, ...], roll: tuple[int, int]) -> set[tuple[i
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.extra("arrays")
 def test_results_against_brute_force():
     from bgfmt.extras.arrays.plays import results_of

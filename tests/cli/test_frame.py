@@ -29,6 +29,7 @@ def test_a_bare_group_prints_its_help(words: list[str], capsys: pytest.CaptureFi
     assert len(out.splitlines()) > 5
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 @pytest.mark.parametrize(
     "words",

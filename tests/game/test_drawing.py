@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 
+import pytest
 from hypothesis import given
 
 from bgfmt import Position
@@ -15,6 +16,7 @@ def test_examples() -> None:
     assert doctest.testmod(drawing).failed == 0
 
 
+@pytest.mark.slow
 @given(positions())
 def test_every_chequer_is_drawn(position: Position) -> None:
     text = drawing.draw(position)

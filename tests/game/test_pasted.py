@@ -350,6 +350,7 @@ def test_an_ogid_of_fourteen_and_twelve_chequers_is_no_gnubg_id() -> None:
         assert ids.parse(text) == ids.from_ogid(ogid)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

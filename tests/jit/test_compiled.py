@@ -50,6 +50,7 @@ def test_every_signature_is_one() -> None:
         assert [hook.numba_type(form) for form in hook.split(line.partition(" ")[2])], line
 
 
+@pytest.mark.slow
 def test_a_kernel_that_other_modules_call_declares_a_signature() -> None:
     """By name; those of BKG, which are called one at a time, are run by Python unless they play whole games."""
     hook.declared()  # imports all

@@ -56,6 +56,7 @@ def test_types_are_declared_for_all_names_of_the_package() -> None:
         assert names[name] is getattr(importlib.import_module(module), attribute), name
 
 
+@pytest.mark.slow
 def test_extras_import_exported_names_of_the_core() -> None:
     """Extras take from a core module only what its `__all__` lists, and modules."""
     hidden = []
@@ -107,6 +108,7 @@ BETWEEN_EXTRAS = {
 }
 
 
+@pytest.mark.slow
 def test_extras_do_not_know_each_other() -> None:
     extras = {path.name for path in (ROOT / "bgfmt/extras").iterdir() if (path / "__init__.py").exists()}
     found = set()

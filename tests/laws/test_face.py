@@ -28,6 +28,7 @@ def test_the_site_is_built_without_a_broken_link(tmp_path: Path) -> None:
     assert {"docs/verify.html", "docs/formats/sqlite.html"} <= {page["location"] for page in index["docs"]}
 
 
+@pytest.mark.slow
 def test_a_link_that_leads_nowhere_stops_the_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     needs_the_extra()
     maker = program("make_site")

@@ -45,6 +45,7 @@ def test_it_is_short_and_needs_the_standard_library_alone() -> None:
     assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("points", "chequers"), [*SMALL, (6, 3)])
 def test_two_sided_as_the_package(spec: ModuleType, tmp_path: Path, points: int, chequers: int) -> None:
     target = tmp_path / "t.bd"
@@ -63,6 +64,7 @@ def test_cubeless_as_makebearoff(spec: ModuleType) -> None:
     assert spec.two_sided_file(3, 3, cubeful=False) == data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("points", [1, 2, 3])
 @pytest.mark.parametrize(
     ("suffix", "gammon", "compressed"),
@@ -75,6 +77,7 @@ def test_one_sided_as_makebearoff(
     assert spec.one_sided_file(points, gammon, compressed) == data
 
 
+@pytest.mark.slow
 def test_one_sided_as_the_package(spec: ModuleType, tmp_path: Path) -> None:
     target = tmp_path / "o.bd"
     bgfmt.solve("one-sided", 4, 15, target)
@@ -91,6 +94,7 @@ def test_numbers_have_an_inverse(spec: ModuleType, points: int) -> None:
         assert bgfmt.Side.from_number(number, points) == bgfmt.Side(*board)
 
 
+@pytest.mark.slow
 def test_peelle_numbers(spec: ModuleType) -> None:
     """The original list of 15 chequers, and its values of the boards of up to three chequers, to the last bit."""
     codes = [spec.ncode(board) for board in spec.peelle_boards(15)]

@@ -83,6 +83,7 @@ def test_tiles_and_layers_make_the_same_table(kind: str, tmp_path: Path) -> None
             assert np.array_equal(np.asarray(db.table.arrays()["equities"]), table.equities)
 
 
+@pytest.mark.slow
 @pytest.mark.extra("compressed")
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_proved_packed_damaged_and_put_right(kind: str, tmp_path: Path) -> None:
@@ -108,6 +109,7 @@ def test_it_is_proved_packed_damaged_and_put_right(kind: str, tmp_path: Path) ->
             assert np.array_equal(np.asarray(db.table.arrays()["equities"]), table.equities)
 
 
+@pytest.mark.slow
 @pytest.mark.extra("compressed")
 def test_the_c_reader_reads_it(lib: ct.CDLL, tmp_path: Path) -> None:  # noqa: F811
     for kind in KINDS:
@@ -126,6 +128,7 @@ def test_the_c_reader_reads_it(lib: ct.CDLL, tmp_path: Path) -> None:  # noqa: F
         lib.bgfmt_close(db)
 
 
+@pytest.mark.slow
 def test_the_adviser_takes_it_at_fifteen_chequers() -> None:
     """What it says is what it calculates, for each rule of the centre; where no gammon can be lost plain tables go
     first, and any of these serves."""

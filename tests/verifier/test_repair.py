@@ -110,6 +110,7 @@ def test_too_little_that_is_right_is_said_so(golden: Path, tmp_path: Path) -> No
         bgfmt.repair(path, tmp_path / "out.bd")
 
 
+@pytest.mark.slow
 def test_a_transfer_as_text_is_said_instead(golden: Path, tmp_path: Path) -> None:
     path = tmp_path / "text.bd"
     path.write_bytes((golden / "gnubg/ts_05x04.bd").read_bytes().replace(b"\n", b"\r\n"))

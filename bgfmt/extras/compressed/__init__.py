@@ -14,11 +14,11 @@ from construct import Struct
 
 from bgfmt import formats, jit
 from bgfmt.errors import CorruptError, require
-from bgfmt.formats import records
-from bgfmt.formats.base import Extent, Fault, Format, Options, Outlet, Reading
 from bgfmt.extras.compressed import canonical, layout, writer
 from bgfmt.extras.compressed.reader import PackedRows, Reader
 from bgfmt.extras.compressed.writer import facts_of
+from bgfmt.formats import records
+from bgfmt.formats.base import Extent, Fault, Format, Options, Outlet, Reading
 from bgfmt.formats.described import INVALID_FACTS_ERRORS, one_line
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.storage import Source

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from bgfmt.errors import MissingExtraError
-from bgfmt.formats.base import Fault, Outlet
 from bgfmt.extras.compressed import kernels_canonical, layout, model, writer
 from bgfmt.extras.compressed.reader import Reader
+from bgfmt.formats.base import Fault, Outlet
 from bgfmt.storage import ComparingSink
 from bgfmt.tables.two_sided import StoredEquities
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import extra, install_hint
-from bgfmt.formats import records
-from bgfmt.formats.base import Outlet
 from bgfmt.extras.compressed import kernels_records, layout, model
 from bgfmt.extras.compressed.layout import Directory, Shape, TileModel, crc, strip_head, with_checksum
+from bgfmt.formats import records
+from bgfmt.formats.base import Outlet
 from bgfmt.formats.structures import size_of
 from bgfmt.tables import Rows
 from bgfmt.tables.two_sided import StoredEquities

@@ -49,6 +49,7 @@ def run(program: Path, path: Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.stem)
 def test_original_files_are_correct(build: Callable[..., Path], path: Path) -> None:
     code, text = run(build("fast", "-O3", "-fopenmp"), path)
@@ -56,6 +57,7 @@ def test_original_files_are_correct(build: Callable[..., Path], path: Path) -> N
     assert re.fullmatch(r"correct: \d+ entries\n", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["os_p01", "os_p02", "os_p02_cg", "ts_01x11", "ts_03x03", "ts_02x03_cubeless"]
 )
@@ -120,6 +122,7 @@ def test_a_unit_in_a_one_sided_file_is_found(build: Callable[..., Path], tmp_pat
         assert run(program, target) == (1, f"wrong: {expected}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["os_p01", "os_p02_c", "os_p03_g", "ts_02x03", "ts_03x03", "ts_02x03_cubeless"]
 )
@@ -143,6 +146,7 @@ def test_a_unit_anywhere_is_found(build: Callable[..., Path], tmp_path: Path, na
 DAMAGED = sorted((GOLDEN.parents[1] / "broken").glob("*.bd"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [*RIGHT, *DAMAGED], ids=lambda path: path.stem)
 def test_bgfmt_verify_agrees(build: Callable[..., Path], path: Path) -> None:
     """Correct files are proved, and files that are damaged or cut short are not."""

@@ -19,9 +19,9 @@ import pytest
 import bgfmt
 from bgfmt import formats
 from bgfmt.errors import BgfmtError
+from bgfmt.extras.compressed import layout
 from bgfmt.extras.lab.tables import CHEQUERS, Gillogly
 from bgfmt.formats import bgsage, match
-from bgfmt.extras.compressed import layout
 from bgfmt.formats.j.container import Container
 from bgfmt.formats.j.noun import JType
 from bgfmt.formats.records import as_read

@@ -117,6 +117,7 @@ def test_half_open_connections_do_not_shut_others_out(port: int) -> None:
             sock.close()
 
 
+@pytest.mark.slow
 def test_an_unfinished_line_ends_in_time(port: int) -> None:
     with connect(port) as sock:
         sock.sendall(b"board:half")

@@ -55,6 +55,7 @@ def test_bounds_hold_against_rational_arithmetic(size: tuple[int, int]) -> None:
     assert (FINE * error[1:, 1:] <= allowed[1:, 1:]).all()
 
 
+@pytest.mark.slow
 def test_decisions_left_open_or_wrong_are_those_of_the_exact_equities() -> None:
     table = solver.two_sided(6, 4)
     found, _ = bounds_of(table)

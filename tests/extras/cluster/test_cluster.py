@@ -194,6 +194,7 @@ def test_the_scheduler_knows_all_tasks_at_once(two: DaskWorkers, tmp_path: Path)
     assert [first, *work] == [str(key) for key in keys]
 
 
+@pytest.mark.slow
 def test_the_dashboard_names_what_is_done(two: DaskWorkers, tmp_path: Path) -> None:
     solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers=address_of(two))
     assert bgfmt.verify(tmp_path / "s", cluster=address_of(two)).exit_code == 0

@@ -52,6 +52,7 @@ def test_a_sound_file_has_no_note(table: StoredEquities, tmp_path: Path) -> None
     assert judge(packed(table), tmp_path) == (0, [])
 
 
+@pytest.mark.slow
 def test_every_altered_byte_is_told(table: StoredEquities, tmp_path: Path) -> None:
     """A bit of a byte in every part of the file, its checksum made anew: damage, or a note."""
     sound = packed(table)
@@ -123,6 +124,7 @@ def test_facts_in_other_words_are_told(tmp_path: Path, monkeypatch: pytest.Monke
     assert note.startswith("the facts carried along: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["plain blocks", "other classes", "escapes"])
 def test_blocks_coded_otherwise_are_told(
     how: str, table: StoredEquities, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -170,6 +172,7 @@ def test_other_factors_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert judge(data, tmp_path) == (0, [])
 
 
+@pytest.mark.slow
 def test_segments_of_several_tiles_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An altered bit of a plain block's class, which nothing reads, in the middle one of nine tiles."""
     monkeypatch.setattr(layout, "MAX_GROUP_ROWS", 30)

@@ -13,8 +13,8 @@ import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run
 from bgfmt.errors import BgfmtError, CapabilityError
-from bgfmt.files.database import read_source
 from bgfmt.extras.compressed import kernels_model, kernels_records, layout, model, reader, writer
+from bgfmt.files.database import read_source
 from bgfmt.game import board
 from bgfmt.storage import RangeSource, Source
 from bgfmt.tables import TwoSided

@@ -33,6 +33,7 @@ def load(data: bytes, tmp_path: Path) -> sets.Exam:
     return sets.load(str(path))
 
 
+@pytest.mark.slow
 def test_a_set_with_any_bit_flipped_is_read_or_refused(
     traps: tuple[sets.Exam, bytes], tmp_path: Path
 ) -> None:
@@ -48,6 +49,7 @@ def test_a_set_with_any_bit_flipped_is_read_or_refused(
     assert same < 200  # time stamps and the like
 
 
+@pytest.mark.slow
 def test_a_set_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path: Path) -> None:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -51,6 +51,7 @@ def sat(exam: sets.Exam, answer: object) -> judging.Judged:
     return judging.judge(exam, judging.collect_answers(lambda: made, exam), "made")
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_by_who_knows(standard: sets.Exam) -> None:
     judged = sat(standard, right)
     assert judged.count("answered") == len(standard)
@@ -106,6 +107,7 @@ class Fractions:
         return total / 36
 
 
+@pytest.mark.slow
 def test_losses_follow_from_fractions(standard: sets.Exam) -> None:
     """Of a hundredth of all decisions, those of few chequers: every worth and every loss, at every score."""
     few = (standard.us[:, :6].sum(axis=1, dtype=int) <= 3) & (standard.them.sum(axis=1, dtype=int) <= 2)
@@ -274,6 +276,7 @@ def test_sets_are_kept_whole(standard: sets.Exam, tmp_path: Path) -> None:
     assert (standard.licence, standard.name) == ("CC0-1.0", "standard")
 
 
+@pytest.mark.slow
 def test_shipped_sets_are_made_again() -> None:
     shipped, made = making.load_named("traps"), making.make("traps", 60)
     assert len(shipped) > 1000
@@ -336,6 +339,7 @@ print("made")
 """
 
 
+@pytest.mark.slow
 def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Path) -> None:
     engine = tmp_path / "engine.py"
     engine.write_text(
@@ -425,6 +429,7 @@ def test_a_program_that_does_not_flush_is_given_up(standard: sets.Exam, tmp_path
     assert "flush" in next(one.words for one in judging.findings(judged) if one.name == "late")
 
 
+@pytest.mark.slow
 def test_an_engine_that_never_returns_is_late(standard: sets.Exam) -> None:
     """A Python engine that did not come back held the exam for ever."""
     stuck = threading.Event()

@@ -124,6 +124,7 @@ def test_each_planted_kind_is_found(kind: str, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_all_kinds_at_once(tmp_path: Path) -> None:
     rows = []
     for k, row in enumerate(right() * 3):

@@ -51,6 +51,7 @@ def running(*words: str) -> Iterator[int]:
         process.wait()
 
 
+@pytest.mark.slow
 def test_the_external_player_protocol(few: sets.Exam) -> None:
     with running("gnubg-external") as port:
         judged = sat(f"external:127.0.0.1:{port}", few)
@@ -76,6 +77,7 @@ def test_a_beaver_that_is_not_played_is_a_take(few: sets.Exam) -> None:
     assert candidate.reply(replace(question, beavers=True)) == "beaver"
 
 
+@pytest.mark.slow
 def test_http(few: sets.Exam) -> None:
     pytest.importorskip("uvicorn")
     with running("serve") as port:
@@ -177,6 +179,7 @@ def test_lines_too_many_are_no_answers_to_later_questions(few: sets.Exam, tmp_pa
     assert (judged.count("illegal"), judged.count("answered")) == (1, len(doubles) - 1)
 
 
+@pytest.mark.slow
 def test_gnubg_errs_as_published(oracle: Callable[[str], str]) -> None:
     """The 40 positions at scores of fixtures/match/gnubg-differences.tsv: the losses of gnubg at 0 and 2 plies."""
     oracle("gnubg")

@@ -123,6 +123,7 @@ def rejections(name: str, share: float, count: int, seed: int = 1) -> dict[str, 
     return {key: float(np.mean([one[key] < 0.05 for one in told])) for key in ("p", "p_wrong")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_the_level_holds_without_a_difference(name: str) -> None:
     """3 to 7 % of 1,000 comparisons; of the few of an ordinary run, what three standard deviations allow."""

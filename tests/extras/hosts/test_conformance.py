@@ -34,6 +34,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 def test_our_engine_answers_the_corpus(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +137,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["0.1", "0.2"])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_named(fault: str, version: str, tmp_path: Path) -> None:
@@ -169,6 +171,7 @@ def test_positions_of_the_corpus_are_sound() -> None:
         assert len({play.result.us.counts for play in plays}) == 1
 
 
+@pytest.mark.slow
 def test_the_first_play_may_take_longer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

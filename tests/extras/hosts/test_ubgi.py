@@ -128,6 +128,7 @@ def test_older_draft(engine: Engine) -> None:
     assert engine.reply(xgid(state)) == ["2/off 1/off"]
 
 
+@pytest.mark.slow
 def test_as_a_program(table: object, tmp_path: Path) -> None:
     path = tmp_path / "t.bd"
     bgfmt.save(table, path, format="gnubg-ts")

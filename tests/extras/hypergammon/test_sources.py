@@ -113,6 +113,7 @@ def test_the_game_named_is_the_game_answered(ask):
     assert ask(f'judge h1.npz "{RACE}" --no-double')[1].count("Wrong: double is best")
 
 
+@pytest.mark.slow
 def test_rounding_makes_nobody_too_good_to_double(tmp_path):
     """The equity 1 of a game that is won is 1.0000001 in 24 bits."""
     bgfmt.save(hypergammon(2).table, tmp_path / "h2.bd", format="gnubg-hyper")

@@ -35,6 +35,7 @@ def test_whole_permutations() -> None:
     assert sha(counts[forward], "u1") == "d14a5a6de29f6e1d04f13b8b6c81c9df29ec7d9faf1970ac1d44ed672dc344bf"
 
 
+@pytest.mark.slow
 def test_every_list_of_ross_is_its_position_number() -> None:
     lists = [orders.ross_unrank(rank) for rank in range(N)]
     text = "".join("".join(map(str, points)) + "\n" for points in lists)

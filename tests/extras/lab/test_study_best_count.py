@@ -180,6 +180,7 @@ def test_rules_are_judged_by_what_wrong_decisions_cost(sample: best_count.Sample
         assert losses[n].sum() == pytest.approx(loss * sample.share[n], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_script(capsys: pytest.CaptureFixture[str]) -> None:
     best_count.main([*map(str, MATCHES), "--numbers", "1", "--again", "4"])
     printed = capsys.readouterr().out

@@ -29,8 +29,8 @@ from bgfmt.errors import (
     SourceChangedError,
     TruncatedError,
 )
-from bgfmt.extras.large import remote
 from bgfmt.extras.compressed import layout
+from bgfmt.extras.large import remote
 from bgfmt.game import board
 from tests.conftest import GOLDEN, ROOT
 from tests.support.range_server import Handler, serving

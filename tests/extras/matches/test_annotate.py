@@ -475,6 +475,7 @@ def test_a_score_beyond_the_table(
     assert "bgfmt: --extend-met judges scores beyond the match equity table\n" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("away", [None, (13, 11)])
 def test_eight_chequers_a_side_at_home_are_exact(away: tuple[int, int] | None) -> None:
     """Of 235 such decisions of 55 real matches five were estimated: they take more than eight million."""
@@ -505,6 +506,7 @@ def test_any_bytes_are_read_or_refused(table: Any, judge: Judge, tmp_path: Path)
             text.text(Report(done.reports))
 
 
+@pytest.mark.slow
 def test_processes_share_files_and_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "matches"
     folder.mkdir()

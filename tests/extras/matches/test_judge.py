@@ -52,6 +52,7 @@ def test_a_wrong_double(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Wrong: no double is best, double loses 15.809 % of the chance to win the match, 1.471 EMG." in out
 
 
+@pytest.mark.slow
 def test_a_double_that_is_beavered_costs_what_the_beaver_wins(capsys: pytest.CaptureFixture[str]) -> None:
     position = "0 0 0 0 0 4 / 2 2"
     found = solve_money(Position(Side(0, 0, 0, 0, 0, 4), Side(2, 2)))

@@ -83,6 +83,7 @@ def test_many_at_once_are_near_the_table() -> None:
     assert (found == estimate_many(*counts, threads=1)).all()
 
 
+@pytest.mark.slow
 def test_many_of_every_length_are_as_each_alone() -> None:
     """More than are taken at a time, home, within ten points and beyond, with gammons, sides of different widths."""
     rng = np.random.default_rng(11)
@@ -176,6 +177,7 @@ def long_races(many: int, seed: int) -> list[Position]:
 FIFTEEN_LEFT = "1 2 3 2 0 5 1 1 / 2 2 2 2 0 5 0 1 0 0 0 1", "0 3 3 0 3 6 / 0 2 1 2 4 5 0 0 1"
 
 
+@pytest.mark.slow
 def test_plays_are_worth_what_the_positions_after_them_are() -> None:
     """The best plays of a roll and, asked afresh, the positions that they lead to."""
     rng = np.random.default_rng(4)

@@ -50,6 +50,7 @@ def means_of_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
         kept.cache_clear()
 
 
+@pytest.mark.slow
 def test_beyond_ten_points_exact_equities_lie_within_the_bounds(
     means_of_few: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,11 +19,11 @@ from bgfmt.analysis import Advisor
 from bgfmt.analysis import questions as asked_of
 from bgfmt.analysis.sources import Limits
 from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.extras.compressed import layout
 from bgfmt.extras.serve.answers import Answers
 from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.parameters import Question, question
 from bgfmt.extras.serve.refusals import Refusal
-from bgfmt.extras.compressed import layout
 from bgfmt.game import board
 from bgfmt.game.identifiers import gnubg_id, position_id, xgid
 from bgfmt.game.moves import ROLLS, legal_plays

@@ -133,6 +133,7 @@ ODD_LINES = [
 ]
 
 
+@pytest.mark.slow
 def test_every_line_is_answered() -> None:
     """Lone surrogates and what is no message were dropped without an answer, NUL was a traceback."""
     hello = {

@@ -37,6 +37,7 @@ from tests.support.serving import OS, TEXT, TS, Client, command, served
 # -- files, caching, who may ask -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_ranges(client: Client) -> None:
     data, path = TS.read_bytes(), f"/tables/{TS.name}"
     size = len(data)
@@ -220,6 +221,7 @@ def test_a_connection_outlives_a_body_in_chunks(base: str) -> None:
     assert answers.count(b"HTTP/1.1 200 ") == 2
 
 
+@pytest.mark.slow
 def test_a_head_that_is_not_ended_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether it is the first of its connection or a later one, and however it comes."""
     monkeypatch.setattr(server, "HEADER_TIMEOUT_SECONDS", 1.0)
@@ -435,6 +437,7 @@ def test_clients_take_turns() -> None:
     workers.close()
 
 
+@pytest.mark.slow
 def test_short_work_does_not_wait_for_calculations() -> None:
     """Sixteen calculations of one client and of others are under way or wait; none holds a quick thread."""
     from bgfmt.extras.serve.work import CLIENT, TURN, NeedsCalculationError, Turn, Workers
@@ -547,6 +550,7 @@ def test_calculations_are_counted_and_readiness_is_said() -> None:
     assert 'bgfmt_calculation_seconds_bucket{le="+Inf"} 1.0\n' in text
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
 @pytest.mark.parametrize("killed", [False, True])
 def test_workers_share_a_port_and_end_together(killed: bool) -> None:
