@@ -134,7 +134,8 @@ def code_of(kernel: Any, forms: str, symbol: str) -> tuple[Any, str]:
 def compile_part(folder: Path, level: str, part: int, parts: int) -> dict[str, dict[str, list[str]]]:
     """Write machine code of a part of the kernels for a level into `object_of`; the list of its functions.
 
-    Modules are linked before anything is made internal, so that what several kernels call is there once.
+    Numba optimises nothing here (NUMBA_OPT=0): it would optimise what several kernels call again with each of them.
+    Modules are linked before anything is made internal, so that this is there once, and optimised once.
     """
     import llvmlite.binding as llvm
 
@@ -160,6 +161,8 @@ def compile_part(folder: Path, level: str, part: int, parts: int) -> dict[str, d
     machine = target.create_target_machine(
         cpu="" if level == "generic" else level, opt=3, reloc="pic", codemodel="small"
     )
+    print(f"kernels for {level}: optimising", file=sys.stderr, flush=True)
+    optimise(whole, machine)
     object_of(folder, level, part).write_bytes(machine.emit_object(whole))
     return listed
 
@@ -189,6 +192,21 @@ def keep(module: Any, symbols: set[str]) -> None:
     passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0)))
 
 
+def optimise(module: Any, machine: Any) -> None:
+    """Optimise a module as numba does: twice, as counting of references ends only where functions were inlined."""
+    import llvmlite.binding as llvm
+
+    for _ in range(2):
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = True
+        options.slp_vectorization = True
+        options.loop_unrolling = True
+        builder = llvm.create_pass_builder(machine, options)
+        passes = builder.getModulePassManager()
+        passes.add_refprune_pass()
+        passes.run(module, builder)
+
+
 def build(folder: Path, levels: Sequence[str], only: Sequence[str] = ()) -> list[Path]:
     """Make the library of kernels, or of these, and its list in a folder; their paths, none without a C compiler."""
     compiler = shutil.which(os.environ.get("CC", "cc"))
@@ -200,7 +218,7 @@ def build(folder: Path, levels: Sequence[str], only: Sequence[str] = ()) -> list
 
     def list_of(task: tuple[str, int]) -> dict[str, dict[str, list[str]]]:
         level, part = task
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "NUMBA_OPT": "0"}
         if level != "generic":
             environment |= {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""}
         command = [sys.executable, __file__, str(folder), level, str(part), str(parts)]
