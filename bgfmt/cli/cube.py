@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import click
 
@@ -13,8 +14,14 @@ from bgfmt.cli import asking, options
 from bgfmt.cli.sections import section
 from bgfmt.cli.sourcing import source_line
 from bgfmt.game.drawing import pluralize
-from bgfmt.game.identifiers import says_cube
 from bgfmt.game.state import GameState
+
+#: what `--owner` means for `--cube`
+OWNERS: dict[str, Literal["centered", "owned", "opponent"]] = {
+    "me": "owned",
+    "nobody": "centered",
+    "other": "opponent",
+}
 
 
 @section("Query")
@@ -24,6 +31,10 @@ from bgfmt.game.state import GameState
     "--plot", metavar="FILE", type=click.Path(dir_okay=False),
     help="Draw the cube actions of all positions with as many chequers, or with --scores of all scores, into FILE.",
 )  # fmt: skip
+@click.option(
+    "--owner", type=click.Choice(list(OWNERS)),
+    help="Who owns the cube: the same as --cube owned, centered or opponent.",
+)  # fmt: skip
 @asking.question_and_limit_options(
     *questions.specific_options("cube"), *questions.STATE, "oracle", *questions.MET
 )
@@ -32,16 +43,17 @@ from bgfmt.game.state import GameState
 def cube(
     words: tuple[str, ...],
     plot: str | None,
+    owner: str | None,
     question: questions.Question,
     style: str,
     as_json: bool,
     **calculation: Any,
 ) -> int:
-    """Find the cube action of POSITION; for money without a given cube, with the cube centered and owned.
+    """Find the cube action of POSITION, with the cube centered where nothing says otherwise.
 
     POSITION is two sides, the one on roll first, as counts from the ace point up or any identifier; `-` reads one
     position a line and prints one line of JSON for each. DB are files or folders; the default is BGFMT_DB, else
-    gnubg's installed databases, else the default tables. An identifier's cube and score are used, and --cube
+    gnubg's installed databases, else the default tables. An identifier's cube and score are used; --cube or --owner
     overrides the cube's position. The equities are those of rolling without a double. A decision closer than the
     table's error, or a position that no table covers, is calculated exactly if --limit allows it. A hypergammon
     table answers only if it is the only one named.
@@ -49,8 +61,13 @@ def cube(
     \b
     Examples:
       bgfmt cube "0 1 0 0 1 0 / 0 1 1 0 0 0"
+      bgfmt cube "0 1 0 0 1 0 / 0 1 1 0 0 0" --owner me
       bgfmt cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --away 3-5
     """
+    if owner is not None:
+        if question.cube is not None:
+            raise click.UsageError("--owner and --cube both say who owns the cube")
+        question = replace(question, cube=OWNERS[owner])
     said = asking.split(words)
     specific = question.specific_values("cube")
     with asking.adviser(said, question, **calculation) as advisor:
@@ -61,8 +78,7 @@ def cube(
             )
         answer = questions.cube(advisor, questions.state_of(said.position, question), **specific)
         aside = asking.explain_ignored(advisor, answer, question, said.paths)
-        both = question.cube is None and not says_cube(said.position)
-        asking.say(said.position, answer, lambda: answer_lines(answer, both=both), aside, as_json, style)
+        asking.say(said.position, answer, lambda: answer_lines(answer), aside, as_json, style)
         if plot:
             charts = asking.load_charts()
             if isinstance(answer, questions.ScoresAnswer):
@@ -82,9 +98,9 @@ def heading(state: GameState) -> list[str]:
 
 
 def answer_lines(
-    answer: questions.CubeAnswer | questions.MatchCubeAnswer | questions.ScoresAnswer, *, both: bool
+    answer: questions.CubeAnswer | questions.MatchCubeAnswer | questions.ScoresAnswer,
 ) -> list[str]:
-    """Format a cube action as lines of text; for money with `both`, that with a centered and with an own cube."""
+    """Format a cube action as lines of text."""
     if isinstance(answer, questions.ScoresAnswer):
         return grid_lines(answer)
     if isinstance(answer, questions.MatchCubeAnswer):
@@ -99,8 +115,8 @@ def answer_lines(
     if equities.gammons != "none":
         lines.append(f"  gammons are possible and {equities.gammons}")
     lines.append(f"  {source_line(equities)}")
-    for action in [answer.centered_cube, answer.owned_cube] if both else [answer.action]:
-        lines += action_lines(action) if action.may_double else ["", action.action]
+    action = answer.action
+    lines += action_lines(action) if action.may_double else ["", action.action]
     return [*lines, *insight_lines(answer)]
 
 

@@ -130,8 +130,14 @@ def test_an_address_inside_a_pasted_text_is_no_database(ask):
 def test_cube(ask):
     code, out, _ = ask('cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0"')
     assert code == 0
-    for text in ("67.11", "+0.1605", "+0.3210", "Centered cube: Double, take", "Own cube: No redouble, take"):
+    for text in ("67.11", "+0.1605", "+0.3210", "Centered cube: Double, take"):
         assert text in out
+    assert "Own cube" not in out
+    own = ask('cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --owner me')[1]
+    assert "Own cube: No redouble, take" in own
+    assert own == ask('cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --cube owned')[1]
+    assert "Centered cube" not in own
+    assert "--owner and --cube" in ask('cube "1 / 1" --owner me --cube owned')[2]
     data = json.loads(ask('cube gnubg_ts0.bd "0 0 0 0 0 1 / 0 0 1" --json')[1])
     assert data["label"] == 5
     assert data["centered_cube"]["tie_take"]
@@ -402,9 +408,9 @@ def test_an_identifier_says_which_cube_there_is(ask, cube, shown, hidden):
     assert all(words in out for words in shown)
     assert not any(words in out for words in hidden)
     assert "Own cube: " in ask(f"cube gnubg_os0.bd {text} --no-settle --cube owned")[1]
-    both = ask("cube gnubg_os0.bd dwMAAN4FAAAAAA --no-settle")[1]  # which says nothing of a cube
-    assert "Centered cube: " in both
-    assert "Own cube: " in both
+    centered = ask("cube gnubg_os0.bd dwMAAN4FAAAAAA --no-settle")[1]  # which says nothing of a cube
+    assert "Centered cube: " in centered
+    assert "Own cube: " not in centered
     data = json.loads(ask(f"cube gnubg_os0.bd {text} --no-settle --json")[1])
     assert data["centered_cube"]["cube"] == "centered"
     assert data["owned_cube"]["cube"] == "owned"

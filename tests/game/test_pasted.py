@@ -282,7 +282,6 @@ def test_the_board_of_gnubg_in_other_languages(language: str, line: str) -> None
     board = GNUBG_BOARD.replace("Position ID", position).replace("Match ID   ", f"{match}   ")
     board = board.replace("dwMAAN4FAAAAAA", "dTcAANjuAQAAAA").replace("cAkAAAAAAAAE", "QQnnAEAAEAAE")
     assert ids.parse(board.replace("\n", line)) == known
-    assert ids.says_cube(board)
 
 
 @pytest.mark.parametrize(
@@ -313,16 +312,6 @@ def test_a_refusal_names_what_is_wrong(text: str, reason: str) -> None:
     assert reason in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) <= 120
-
-
-def test_which_texts_say_where_the_cube_lies() -> None:
-    assert all(
-        ids.says_cube(text)
-        for text in (XGID, XG_CLIPBOARD, GNUBG, GNUBG_BOARD, OGID, XGID[:30] + "\n" + XGID[30:])
-    )
-    assert not any(
-        ids.says_cube(text) for text in ("4 3 1 / 3 3 2", GNUBG[:14], f"Position ID: {GNUBG[:14]}")
-    )
 
 
 MATCH = ids.from_xgid(XGID.replace(":0:0:1:00:0:0:0:0:10", ":1:1:1:61:2:1:0:5:10"))

@@ -53,7 +53,6 @@ __all__ = [
     "position_id",
     "position_ids",
     "position_key",
-    "says_cube",
     "xgid",
 ]
 
@@ -241,18 +240,6 @@ def holds_identifier(text: str) -> bool:
         return True
     text = _clean_text(text)
     return any(_named_inside(text)) or bool(re.fullmatch(_WHOLE, text)) or any(_unnamed_inside(text))
-
-
-def says_cube(text: str) -> bool:
-    """Return whether a text that `parse` reads tells where the cube is.
-
-    Counts and a Position ID alone do not.
-    """
-    text = _clean_text(text)
-    if re.fullmatch(rf"{SIDE}/{SIDE}|[A-Za-z0-9+/]{{14}}|[A-P]{{20}}", text):
-        return False
-    names = list(_named_inside(text)) or list(_named_inside(_joined(text))) or list(_unnamed_inside(text))
-    return not names or any(read is not from_gnubg_id or ":" in name for read, name in names)
 
 
 def parse_position(text: str) -> Position:
