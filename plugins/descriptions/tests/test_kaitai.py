@@ -319,7 +319,7 @@ def test_bgfmt_match(compiled: Readers) -> None:
     balance = [[record.values for record in row.values] for row in theirs.numbers]
     assert np.array_equal(np.array(balance, "f4"), table.balance)
     block = np.array(balance, "<f4")[: theirs.block_rows].tobytes()
-    assert theirs.sums_of_the_blocks[0] == zlib.crc32(block)
+    assert theirs.checksums_of_the_blocks[0] == zlib.crc32(block)
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from bgfmt.files.database import read_source
 from bgfmt.game import board
 from bgfmt.storage import RangeSource, Source
 from bgfmt.tables import TwoSided
+from tests.conftest import GOLDEN
 from tests.support import packed_reader, same_answers
 from tests.support.packing import NAME, flipped, of, packed, second_level, unpacked
 
@@ -215,9 +216,7 @@ def test_the_classes_are_sound() -> None:
 @pytest.mark.slow
 def test_facts_travel(tmp_path: Path) -> None:
     plain, small, back = (tmp_path / name for name in ("a.bd", "a.bgts", "b.bd"))
-    plain.write_bytes(
-        (Path(__file__).resolve().parents[2] / "fixtures/golden/gnubg/ts_03x03.bd").read_bytes()
-    )
+    plain.write_bytes((GOLDEN / "gnubg/ts_03x03.bd").read_bytes())
     bgfmt.convert(plain, small)
     bgfmt.convert(small, back, to="gnubg-ts")
     assert back.read_bytes() == plain.read_bytes()
