@@ -220,6 +220,7 @@ def _show(file: str, report: pages.Report, *, many: bool, brief: bool) -> None:
             say(f"            {line}")
     if len(report.findings) > SHOWN_FINDINGS:
         say(f"  ...       {len(report.findings) - SHOWN_FINDINGS} more findings (--json shows them)")
-    for name, found in (("exact", report.exact), ("bound", report.bound)):
-        for line in measure_of(name).describe(found) if found else ():
-            say(f"  {line}")
+    for part in report.parts or [report]:
+        for name, found in (("exact", part.exact), ("bound", part.bound)):
+            for line in measure_of(name).describe(found) if found else ():
+                say(f"  {line}")

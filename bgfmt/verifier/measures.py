@@ -36,5 +36,5 @@ def measure_of(name: str) -> Measure:
     """Return the measure of this name; CapabilityError if none is installed."""
     measure = MEASURES.get(name)
     if measure is None:
-        raise CapabilityError(f"nothing is installed that measures errors by --{name}")
+        raise CapabilityError(MEASURES.broken.get(name) or f"nothing installed measures errors by --{name}")
     return measure

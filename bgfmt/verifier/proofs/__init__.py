@@ -1,7 +1,7 @@
 """What the verifier knows of each kind of table: one `Proof` for each, registered as entry point `bgfmt.proofs`.
 
 A proof names the recipes that tables of its kind may follow, finds the one that every entry follows, or else the
-entries that do not follow, and can recompute a damaged table, solve it again and measure its errors. The name of its
+entries that do not follow, and can recompute a damaged table and solve it again. The name of its
 entry point is the name of the kind.
 """
 

@@ -1,1 +1,1 @@
-"""The second road: recurrences that share no arithmetic with the solver."""
+"""Recurrences of the verifier, which share no arithmetic with the solver."""
