@@ -333,10 +333,7 @@ def answer_stdin(answer: Callable[[str], Plain], style: str = "text") -> int:
 
 def load_charts() -> Any:
     """Return the module that draws charts; CapabilityError if none is installed."""
-    charts = next(iter(CHARTS.values()), None)
-    if charts is None:
-        raise CapabilityError("nothing is installed that draws charts")
-    return charts
+    return CHARTS.first("nothing installed draws charts")
 
 
 def note(text: str) -> None:

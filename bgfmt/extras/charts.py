@@ -15,11 +15,10 @@ from bgfmt.errors import CapabilityError, NotCoveredError, extra, install_hint
 from bgfmt.extras.arrays.cubes import actions_from_equities
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
+from bgfmt.storage import PathLike
 
-__all__ = ["MAX_SIDES", "PathLike", "cube_chart", "distributions", "rule_chart", "score_chart"]
+__all__ = ["MAX_SIDES", "cube_chart", "distributions", "rule_chart", "score_chart"]
 
-
-PathLike = str | os.PathLike[str]
 MAX_SIDES = 2000  # boards of a side in one chart
 
 

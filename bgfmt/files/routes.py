@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from bgfmt.errors import CapabilityError
 from bgfmt.files.output import OutputFile, Progress
 from bgfmt.solver.registry import Solver
 from bgfmt.solver.workers import Workers
@@ -97,8 +96,4 @@ STORES: Registry[Stores] = Registry("bgfmt.stores")
 
 def stores() -> Stores:
     """Return what solves through a store; CapabilityError if nothing that does is installed."""
-    found = next(iter(STORES.values()), None)
-    if found is None:
-        why = "; ".join(STORES.broken.values()) or "none is installed"
-        raise CapabilityError(f"no installed part solves through a store: {why}")
-    return found
+    return STORES.first("nothing installed solves through a store")

@@ -651,10 +651,7 @@ def of_kind(tables: Iterable[Table], kind: type[K]) -> list[K]:
 
 def _load_frames() -> Any:
     """Return the module that converts tables to data frames; CapabilityError if none is installed."""
-    frames = next(iter(FRAMES.values()), None)
-    if frames is None:
-        raise CapabilityError("nothing is installed that makes data frames")
-    return frames
+    return FRAMES.first("nothing installed makes data frames")
 
 
 def _matches_shape(shape: tuple[int, ...], allowed: tuple[int | None, ...]) -> bool:

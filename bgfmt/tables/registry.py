@@ -16,7 +16,7 @@ from glob import escape, glob
 from importlib import import_module
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from bgfmt.errors import MissingExtraError
+from bgfmt.errors import CapabilityError, MissingExtraError
 
 __all__ = ["EntryPoint", "Registry", "entry_points", "installed_names"]
 
@@ -122,6 +122,13 @@ class Registry(Mapping[str, T], Generic[T]):
                     self.broken[name] = f"{type(error).__name__}: {error}"
                 raise KeyError(name) from error
         return self._loaded[name]
+
+    def first(self, refusal: str) -> T:
+        """Return the first object that loads; CapabilityError with `refusal` and what is broken if none does."""
+        found = next(iter(self.values()), None)
+        if found is None:
+            raise CapabilityError("; ".join([refusal, *self.broken.values()]))
+        return found
 
     def __iter__(self) -> Iterator[str]:
         return (name for name in sorted({*self.points, *self._loaded}) if name in self)

@@ -159,7 +159,7 @@ def test_cube(ask):
     assert "estimate, ±" in plain[1]
 
 
-def test_why_a_table_of_another_score_is_left_aside(ask, folder):
+def test_why_a_table_of_another_score_is_skipped(ask, folder):
     """It was told that it says no match winning chances at all."""
     bgfmt.save(match_score(3, 2, (3, 5), met.load()), folder / "3-5.bgm")
     for line in ('cube 3-5.bgm "0 1 / 1 1" --away 4-5', 'play 3-5.bgm "0 1 1 / 1 1" 21 --away 4-5'):
@@ -169,7 +169,7 @@ def test_why_a_table_of_another_score_is_left_aside(ask, folder):
     assert "3-5.bgm is skipped: a match-score table does not have both sides' cubeful equities" in said
 
 
-def test_what_is_not_looked_at_is_said(ask):
+def test_ignored_options_are_named(ask):
     """It was passed over in silence."""
     for line, words in (
         ('cube "0 1 / 1 1" --met g11 --met-player 1', "ignored: --met, --met-player; this is not a match"),

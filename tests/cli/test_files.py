@@ -190,8 +190,8 @@ def test_convert_and_its_refusals(capsys: pytest.CaptureFixture[str], tmp_path: 
             "gnubg-ts has no option --compress; it has: --cubeless, --header or --no-header",
         ),
         ("--no-gammon", "x.bd", "gnubg-ts has no option --no-gammon"),
-        ("--cubeless", "x.npz", "npz has no option --cubeless; it has: "),
-        ("-Olevel=2", "x.npz", "npz has no option -O level; it has: "),
+        ("--cubeless", "x.npz", "npz has no option --cubeless; it has: none"),
+        ("-Olevel=2", "x.npz", "npz has no option -O level; it has: none"),
         ("-Oblock-size=3", "x.bd", "gnubg-ts has no option -O block-size"),
         (
             "--header",

@@ -32,7 +32,7 @@ class StoredColumns(ABC):
 
     @abstractmethod
     def facts(self) -> bytes | str:
-        """Return the JSON that describes the table, as `text_of` writes it."""
+        """Return the JSON that describes the table, as `bgfmt.formats.described.text_of` writes it."""
 
     @abstractmethod
     def check(self, table: Table, stored: list[flat.Flat]) -> None:

@@ -413,7 +413,7 @@ def test_what_numbers_mean_may_be_no_number(tmp_path: Path, capsys: pytest.Captu
 
 def test_csv_is_written_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["convert", str(TS), str(tmp_path / "a.csv"), "--plan"]) == 0
-    assert "csv files back" in capsys.readouterr().out
+    assert "bgfmt cannot read csv files back" in capsys.readouterr().out
     bgfmt.convert(TS, tmp_path / "a.csv")
     for arguments in (["info", str(tmp_path / "a.csv")], ["info", str(tmp_path / "a.csv"), "--as", "csv"]):
         assert run(arguments) == 2
