@@ -268,8 +268,8 @@ def gnubg_2001(output: str, quiet: bool, force: bool, as_json: bool) -> None:
     Example:
       bgfmt solve gnubg-2001 -o gnubg.bd
     """
-    with show_making(output, quiet, " tables"):
-        solve_file("gnubg-2001", 6, 15, output, force=force)
+    with show_making(output, quiet, " positions") as progress:
+        solve_file("gnubg-2001", 6, 15, output, force=force, progress=progress)
     if as_json:
         options.echo_written(output)
 
@@ -348,11 +348,11 @@ def _progress(quiet: bool, unit: str = "") -> Iterator[Progress]:
 
 
 @contextmanager
-def show_making(path: str, quiet: bool, unit: str = "") -> Iterator[None]:
+def show_making(path: str, quiet: bool, unit: str = "") -> Iterator[Progress]:
     """Show progress while the block writes the file `path`, then print its size and checksum."""
     began = time.monotonic()
-    with _progress(quiet, unit):
-        yield
+    with _progress(quiet, unit) as progress:
+        yield progress
     if not quiet:
         echo_made(path, began)
 

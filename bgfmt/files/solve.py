@@ -66,8 +66,10 @@ def solve(
         The format to write; by default the one of the suffix of `path`, or the recipe's own.
     force
         Replace an existing file, and discard what an interrupted run left, unless `resume`.
-    threads, progress
-        Number of threads (default: one per core); called as ``progress(done, total)``.
+    threads
+        Number of threads (default: one per core).
+    progress
+        Called as ``progress(done, total)``.
     options
         What not every solver takes:
 
@@ -95,10 +97,14 @@ def solve(
     ------
     SolverError
         If there is no such solver, or too little memory or disk space.
-    ScratchError, ClusterError
-        For a store that is unfinished or of another table; for a cluster that does not answer.
-    CapabilityError, FormatNeededError, TypeError
-        For a format, or an option of the solver, that does not fit.
+    ScratchError
+        If a store is unfinished or of another table.
+    ClusterError
+        If a cluster does not answer.
+    CapabilityError, FormatNeededError
+        If the format does not fit.
+    TypeError
+        If the solver does not take an option, or needs one that is missing.
     OutputExistsError, OSError
         For a file that cannot be created.
     """

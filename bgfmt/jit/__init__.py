@@ -35,7 +35,7 @@ from typing import Any, TypeVar, cast
 
 from bgfmt.errors import require
 from bgfmt.jit import compiled
-from bgfmt.jit.compiled import Calls, form, key_of, read_only
+from bgfmt.jit.compiled import Calls, form, key_of, writability
 
 __all__ = ["Kernel", "import_numba", "kernels", "modules", "njit", "notify_watcher", "watching"]
 
@@ -116,7 +116,7 @@ class Kernel:
         if forms not in self.signatures:
             declared = " or ".join(f"({signature})" for signature in self.signatures)
             raise TypeError(f"kernel {self.name} is called with ({forms}) and declares {declared}")
-        return self._calls.find(args) or self.kept_dispatcher(forms, "".join(map(read_only, args)))
+        return self._calls.find(args) or self.kept_dispatcher(forms, "".join(map(writability, args)))
 
     @cached_property
     def _calls(self) -> Calls:
@@ -125,7 +125,7 @@ class Kernel:
     def _folder(self, signature: str, arrays: str = "") -> Path | None:
         """Return the cache folder for the code of a signature; None if none is writable.
 
-        arrays : see `bgfmt.jit.compiled.read_only`; "" if all are writable.
+        arrays : see `bgfmt.jit.compiled.writability`; "" if all are writable.
         """
         chosen = (self._file, signature, arrays if "r" in arrays else "")
         kernel = f"{self._file.stem}.{self.py_func.__qualname__}-{_digest(chosen)}-"
@@ -143,7 +143,7 @@ class Kernel:
     def kept_dispatcher(self, signature: str, arrays: str = "") -> Any:
         """Return a dispatcher of numba's that caches on disk the code that it compiles for one declared signature.
 
-        arrays : which arrays are read-only, see `bgfmt.jit.compiled.read_only`.
+        arrays : which arrays are read-only, see `bgfmt.jit.compiled.writability`.
         """
         with _lock:
             numba = import_numba()

@@ -99,20 +99,20 @@ class Calls:
 
 
 def key_of(value: Any) -> Any:
-    """Return a key that is equal for arguments of the same form, and quicker to compute than the form."""
+    """Return a key that is equal for arguments of the same form and writability, quicker to compute than the form."""
     kind = type(value)
     if kind is np.ndarray:
         return value.dtype, value.ndim, value.flags.num & LAYOUT
     if isinstance(value, tuple):
         return kind, *map(key_of, value)
-    return form(value) if isinstance(value, np.ndarray) else kind
+    return (form(value), value.flags.writeable) if isinstance(value, np.ndarray) else kind
 
 
-def read_only(value: Any) -> str:
-    """Return "r" or "w" for each array of an argument, read-only or writable: numba compiles for each of them."""
+def writability(value: Any) -> str:
+    """Return "r" (read-only) or "w" (writable) for each array in an argument: numba tells them apart."""
     if isinstance(value, np.ndarray):
         return "w" if value.flags.writeable else "r"
-    return "".join(map(read_only, value)) if isinstance(value, tuple) else ""
+    return "".join(map(writability, value)) if isinstance(value, tuple) else ""
 
 
 def _layout(value: Any) -> str:

@@ -22,7 +22,7 @@ from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers, threads_or_workers
 from bgfmt.storage.mapped import MappedScratch
 from bgfmt.tables import KINDS, Table
-from bgfmt.tables.registry import Registry
+from bgfmt.tables.registry import Registry, installed_names
 
 __all__ = ["GROUP", "SOLVERS", "SolveOptions", "Solver", "get", "plan", "solver_of"]
 
@@ -188,7 +188,7 @@ def get(name: str) -> type[Solver] | Callable[..., object]:
         return SOLVERS[name]  # type: ignore[no-any-return]
     if name in SOLVERS.broken:
         raise SolverError(f"the solver of {name} tables is broken: {SOLVERS.broken[name]}")
-    known = sorted(SOLVERS.points)
+    known = sorted(installed_names(GROUP))
     raise SolverError(
         f"no solver of {name!r} tables{suggest_nearest(name, known)}; known: {', '.join(known)}"
     )

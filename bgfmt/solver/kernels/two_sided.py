@@ -1,7 +1,7 @@
 """Compiled: squares of a two-sided table (`bgfmt.solver.two_sided`).
 
 Positions are numbers in pip order throughout. "Turned" values are those of a record to the player who moved into it:
-negated, with the opponent's best cube action. Lanes of a tile are the numbers of `block` sides t side by side, in the
+negated, with the opponent's best cube action. Lanes are the numbers of a block of sides t side by side, in the
 order of their records: lane x * columns + k is column k of the block's t number x.
 """
 
@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bgfmt.game import kernels_vectors as vectors
-from bgfmt.game.kernels_vectors import RollResults
+from bgfmt.game.kernels_vectors import ROLL_RESULTS, RollResults
 from bgfmt.jit import njit
 
-__all__ = ["LINES", "LINES64", "ROLL_RESULTS", "Lines", "fill_squares", "scatter_records"]
+__all__ = ["LINES", "LINES64", "Lines", "fill_squares", "scatter_records"]
 
 
 class Lines(NamedTuple):
@@ -35,7 +35,6 @@ class Lines(NamedTuple):
 #: forms of tuples that kernels take, see `bgfmt.jit.njit`
 LINES = "bgfmt.solver.kernels.two_sided:Lines(i2.2C, u2.2C, i8.1C, i8.1C)"
 LINES64 = "bgfmt.solver.kernels.two_sided:Lines(i2.2C, u8.2C, i8.1C, i8.1C)"
-ROLL_RESULTS = "bgfmt.game.kernels_vectors:RollResults(i8.1C, i4.1C, i4.1C)"
 
 
 @njit(

@@ -245,7 +245,7 @@ def label(
     if any(number is not None and math.isnan(number) for number in (error, seconds)):
         raise click.UsageError("--error and --seconds are numbers, not nan")
     if os.path.splitext(output)[1] not in labels.FORMS:
-        raise click.UsageError(f"{output}: labels are written as {',  '.join(labels.FORMS)}")
+        raise click.UsageError(f"{output}: labels are written as {', '.join(labels.FORMS)}")
     if file.endswith(labels.FORMS) and not file.endswith(".csv"):
         raise click.UsageError(
             f"{file}: positions are read a line each, or from a .csv with a column `position`"

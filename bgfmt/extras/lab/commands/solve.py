@@ -1,4 +1,4 @@
-"""The commands `bgfmt solve bkg`, `expected-points` and `gnubg-2001`."""
+"""The commands `bgfmt solve bkg` and `bgfmt solve expected-points`."""
 
 from __future__ import annotations
 
