@@ -17,9 +17,9 @@ from bgfmt.extras import engines
 from bgfmt.extras.hosts import conformance
 from bgfmt.extras.hosts.conformance import V01, V02
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
+from bgfmt.extras.hosts.gnubg import places
 from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
 from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
-from bgfmt.extras.hosts.gnubg.places import Place, place
 from bgfmt.extras.options import address_options, choice_option, number_option
 from bgfmt.files import gnubg_folders
 from bgfmt.files.gnubg_folders import HOSTS, SLOTS
@@ -191,11 +191,11 @@ def _hints(where: dict[str, Any]) -> Iterator[None]:
         raise click.ClickException(f"{error}{hint}") from None
 
 
-def _place(host: str | None, folder: str | None, user: bool) -> Place:
+def _place(host: str | None, folder: str | None, user: bool) -> places.Place:
     """Return the place that the options name; UsageError if they contradict each other."""
     if folder is not None and user:
         raise click.UsageError("--dir and --user name two different folders; choose one")
-    return place(host, folder, user=user)
+    return places.place(host, folder, user=user)
 
 
 _engine_option = click.option(

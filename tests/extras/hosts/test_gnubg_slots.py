@@ -306,8 +306,8 @@ def test_a_copy_cut_short_is_removed_by_the_next_install(golden: Path, where: Pl
     assert set(listing(where.rest)) == {"gnubg_ts.bd", ".bgfmt-installed.json"}
 
 
-def test_a_file_that_came_after_the_kill_is_kept(golden: Path, where: Place) -> None:
-    """Somebody else puts a file into the slot before the install that was killed is run again."""
+def test_a_file_that_replaced_the_installed_one_is_kept(golden: Path, where: Place) -> None:
+    """Somebody else writes into the slot, and the file is installed again."""
     slot = where.rest / "gnubg_ts.bd"
     slot.write_bytes(b"stock")
     gnubg_slots.install(small(golden, "ts_06x04.bd"), where, until="digest")
@@ -327,6 +327,17 @@ def test_an_uninstall_cut_short_is_completed(golden: Path, where: Place) -> None
     slot.with_name("gnubg_ts.bd.before-bgfmt").rename(slot)
     (line,) = gnubg_slots.uninstall(where)
     assert "back already" in line
+    assert listing(where.rest) == {"gnubg_ts.bd": b"stock"}
+
+
+def test_an_uninstall_removes_the_second_name_of_the_file_from_before(golden: Path, where: Place) -> None:
+    """An install that is killed before its last rename leaves two names of that file."""
+    slot = where.rest / "gnubg_ts.bd"
+    slot.write_bytes(b"stock")
+    gnubg_slots.install(small(golden, "ts_06x04.bd"), where, until="digest")
+    slot.unlink()
+    os.link(slot.with_name("gnubg_ts.bd.before-bgfmt"), slot)
+    gnubg_slots.uninstall(where)
     assert listing(where.rest) == {"gnubg_ts.bd": b"stock"}
 
 

@@ -101,6 +101,3 @@ def test_an_ended_game_has_no_decision(capsys: pytest.CaptureFixture[str]) -> No
     for command in ("cube", "play"):
         assert run([command, "mnnnoooo:11122233:N0P:31:B:D:0:0:0:0"]) == 2
         assert "the game is over: the double was passed" in capsys.readouterr().err
-
-
-# -- match equity tables ---------------------------------------------------------------------------------

@@ -258,7 +258,9 @@ def _has_changed(path: Path, entry: Entry) -> bool:
 def _restore(path: Path, entry: Entry, *, changed: bool) -> str:
     """Remove an installed file, put back the one from before and return what was done."""
     if entry.kept and os.path.lexists(path.with_name(entry.kept[-1])):
-        os.replace(path.with_name(entry.kept[-1]), path)
+        kept = path.with_name(entry.kept[-1])
+        os.replace(kept, path)
+        kept.unlink(missing_ok=True)  # renaming a second hard link of the same file does nothing
         return "the file from before is back"
     if os.path.lexists(path) and not changed and not entry.describes(path):
         return "the file from before is back already"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bgfmt.errors import UnknownFormatError, VerificationError
+from bgfmt.extras.folders import new_folder
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
 from bgfmt.extras.hosts.gnubg import folder as changes
 from bgfmt.extras.hosts.gnubg.check import Examination
@@ -79,11 +80,13 @@ def install(
     slot = _slot(examined, slot, where.host)
     target = where.path(slot)
     folder = target.parent
-    with contextlib.ExitStack() as undo:
+    # removes a folder that was created for a refused file; after a later failure the file stays, and repeating the
+    # install completes it
+    with contextlib.ExitStack() as cleanup:
         if where.private and not folder.is_dir():
             with changes.translate_errors(folder):
                 folder.mkdir(parents=True)
-            undo.callback(_remove_empty, folder)
+            cleanup.callback(_remove_empty, folder)
         if not folder.is_dir():
             raise InstallError(f"{folder}: no such folder; is {HOSTS[where.host]} installed?")
         with lock_folder(folder):
@@ -94,7 +97,7 @@ def install(
                 changes.install_file(source, folder / SECOND_COPY, sha256=sha256, link=link)
             if where.private:
                 _prepare(where)
-        undo.pop_all()
+        cleanup.pop_all()
     return Installed(target, slot, kept, examined, how_to_start(where))
 
 
@@ -194,9 +197,8 @@ def _bring(item: Path, here: Path) -> None:
         here.symlink_to(item, target_is_directory=item.is_dir())
     except (OSError, NotImplementedError):
         if item.is_dir():
-            new = changes.hidden_path(here)
-            shutil.copytree(item, new, dirs_exist_ok=True)
-            os.replace(new, here)
+            with new_folder(here, force=False) as made:
+                shutil.copytree(item, made, dirs_exist_ok=True)
         else:
             copy_new(item, here)
 
