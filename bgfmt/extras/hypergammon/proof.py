@@ -114,8 +114,8 @@ class Check:
         if step.failing:
             return step
         return replace(
-            step, recipe="", failing=len(state.differ), largest=max(step.largest, state.distance), systematic=True,
-            likely=LikelyCause(Cause.THRESHOLD), facts={},
+            step, recipe="", checked=state.compared, failing=len(state.differ),
+            largest=max(step.largest, state.distance), systematic=True, likely=LikelyCause(Cause.THRESHOLD), facts={},
         )  # fmt: skip
 
     def one_step(self, which: Array | None) -> Outcome:

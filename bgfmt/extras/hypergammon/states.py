@@ -9,7 +9,7 @@ compared after each.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -55,13 +55,13 @@ class State:
     divide: bool = False
     settled: bool = True
     compared: int = 0
-    differ: Array = ()  # type: ignore[assignment]
-    right: Array = ()  # type: ignore[assignment]
+    differ: Array = field(default_factory=lambda: np.empty(0, np.int64))
+    right: Array = field(default_factory=lambda: np.empty((0, 10)))
     distance: float = 0.0
 
     @property
     def is_near(self) -> bool:
-        """Return True if so few records differ that the file is this state, or a damaged copy of it."""
+        """Return True if the file may be this state or a damaged copy: a few records differ, or a quarter at most."""
         return len(self.differ) <= max(ALWAYS_FEW, self.compared // WRONG_ONE_IN)
 
 

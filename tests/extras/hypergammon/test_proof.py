@@ -157,6 +157,8 @@ def test_restarts_are_proved_and_what_is_damaged_after_one_is_named(first: float
     records = np.asarray(after.table.arrays()["records"])
     found = outcome(after.table, records)  # type: ignore[arg-type]
     assert found.recipe == "gnubg"
+    if then < first and then > 0.0:  # others equal a sweep of an iteration that was not restarted
+        assert (found.facts["sweeps"], found.facts["restarts"]) == (after.sweeps, before.sweeps)
     damaged = records.copy()
     damaged[-10, 12, 16] ^= 4
     found = outcome(after.table, damaged)  # type: ignore[arg-type]
@@ -359,11 +361,12 @@ def test_what_is_no_number_in_a_chance_is_found() -> None:
     values[20, 17, 0] = np.nan
     found = ExactCheck(replace(table, float64=values), Request()).one_step(None)
     assert found.recipe == ""
+    assert (found.failing, found.checked) == (7, 676)  # and those whose values follow from it
     assert 20 * 26 + 17 in [finding.entry for finding in found.findings]
 
 
 @pytest.mark.slow
-def test_an_exact_table_of_three_chequers_is_glanced_at_before_all_is_looked_at(
+def test_a_sample_of_an_exact_table_of_three_chequers_is_checked_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("bgfmt.extras.hypergammon.proof.MAX_RERUN_CHEQUERS", 0)
@@ -379,5 +382,5 @@ def test_an_exact_table_of_three_chequers_is_glanced_at_before_all_is_looked_at(
     one = right.copy()
     one[20, 17, 7] += 1e-6
     found = outcome(table, one)
-    assert found.checked == 676
+    assert (found.failing, found.checked) == (7, 676)
     assert 20 * 26 + 17 in [finding.entry for finding in found.findings]

@@ -143,7 +143,7 @@ def test_a_table_named_that_cannot_answer_is_said(ask, line, reason):
 
 
 @pytest.mark.slow
-def test_no_table_is_left_aside_in_silence(ask):
+def test_no_table_is_skipped_in_silence(ask):
     code, out, err = ask('cube h1.npz ts.bd "0 1 / 1"')
     assert (code, err) == (0, "")
     assert "from ts.bd" in out
