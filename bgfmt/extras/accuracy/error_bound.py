@@ -7,6 +7,7 @@ farther of the two. It holds whatever program made the table, and whether or not
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -105,7 +106,9 @@ def describe(found: Mapping[str, Any]) -> Iterator[str]:
         return
     for column, size in found["greatest"].items():
         counts = found["histogram"][column]
-        yield f"  {column:<9} within {size:.7f} of the exact equity; half of them within {_median(counts, found):.7f}"
+        bound = math.ceil(size * 1e7) / 1e7  # rounded up, so that what is printed is proved
+        half = _median(counts, found)
+        yield f"  {column:<9} within {bound:.7f} of the exact equity; half of them within {half:.7f}"
     for name, count in found["decisions_open"].items():
         wrong = found["decisions_wrong"][name]
         yield f"  {plural(count, DECISION_NOUNS[name])} of {found['pairs']:,} left open, {wrong:,} decided wrongly"
