@@ -13,7 +13,7 @@ from bgfmt.storage import system
 from bgfmt.storage.publish import appeared_error, hidden_name, hidden_prefix, keep_mode
 from bgfmt.storage.system import PathLike
 
-__all__ = ["exchange", "new_folder", "recover_folder"]
+__all__ = ["new_folder", "recover_folder"]
 
 PARTS = ".parts"
 OLD = ".old"

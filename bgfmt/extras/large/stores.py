@@ -197,12 +197,9 @@ def _read_description(solver: Solver, path: str, resume: bool, force: bool) -> S
         what = f"holds {facts.kind} {facts.points}x{facts.chequers}, another table"
         raise ScratchError(path, "foreign", what)
     if not resume:
-        state = (
-            "is complete already"
-            if facts.state == "whole"
-            else "holds the unfinished table of an interrupted run"
-        )
-        raise ScratchError(path, "unfinished", f"{state}")
+        complete = facts.state == "whole"
+        what = "is complete already" if complete else "holds the unfinished table of an interrupted run"
+        raise ScratchError(path, "unfinished", what)
     return facts
 
 

@@ -1,4 +1,4 @@
-"""`bgfmt sums`: print checksums of a file and of its blocks, or check a file or a part of it by them."""
+"""`bgfmt checksum`: print checksums of a file and of its blocks, or check a file or a part of it by them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SHOWN_BLOCKS = 20
 @click.option(
     "--against",
     type=click.Path(),
-    help="Check FILE, which may be incomplete, against such a file of checksums.",
+    help="Check FILE against checksums of blocks (FILE may be incomplete), an MD5 or SHA-256, or a list of them.",
 )
 @options.force_option
 def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int:
@@ -47,9 +47,9 @@ def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int
 
     \b
     Examples:
-      bgfmt sums gnubg_ts.bd --blocks gnubg_ts.blocks
-      bgfmt sums half-a-download.bd --against gnubg_ts.blocks
-      bgfmt sums gnubg_ts.bd --against SHA256SUMS
+      bgfmt checksum gnubg_ts.bd --blocks gnubg_ts.blocks
+      bgfmt checksum half-a-download.bd --against gnubg_ts.blocks
+      bgfmt checksum gnubg_ts.bd --against SHA256SUMS
     """
     if against is not None and blocks is not None:
         raise click.UsageError("--blocks writes the checksums that --against reads")
@@ -97,7 +97,7 @@ def _parse_digests(data: bytes) -> list[tuple[str, str]]:
             continue
         name = listed[2] or listed[3]
         if line.startswith("\\"):
-            name = name.replace("\\n", "\n").replace("\\\\", "\\")
+            name = re.sub(r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], name)
         found.append(((listed[1] or listed[4]).lower(), name))
     return found
 

@@ -97,6 +97,17 @@ def test_a_list_of_digests_is_read_by_name(
     assert run(["sums", str(path), "--against", str(listed)]) == 0
 
 
+@pytest.mark.parametrize("name", ["a\\nb.bd", "a\nb.bd"])
+def test_escaped_names_are_read_as_sha256sum_writes_them(name: str, tmp_path: Path) -> None:
+    """A backslash and an n, and a line feed, which both contain `\\n` when written."""
+    path = tmp_path / name
+    path.write_bytes(b"a table")
+    listed = tmp_path / "SHA256SUMS"
+    escaped = name.replace("\\", "\\\\").replace("\n", "\\n")
+    listed.write_text(f"\\{hashlib.sha256(b'a table').hexdigest()}  {escaped}\n")
+    assert run(["sums", str(path), "--against", str(listed)]) == 0
+
+
 def test_published_sums_are_those_of_what_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = {entry["command"]: entry for entry in load_published() if "command" in entry}
     for entry in own.values():
