@@ -24,6 +24,9 @@ from bgfmt.extras.arrays.plays import RankedMany as RankedMany
 from bgfmt.extras.arrays.plays import rank_many as rank_many
 from bgfmt.extras.arrays.races import Races as Races
 from bgfmt.extras.arrays.races import race_many as race_many
+from bgfmt.extras.races.chains import estimate_many as estimate_many
+from bgfmt.extras.races.rollouts import PlayOuts as PlayOuts
+from bgfmt.extras.races.rollouts import play_out as play_out
 
 # names of extras, by the entry points `bgfmt.names`
 def __getattr__(name: str) -> Any: ...

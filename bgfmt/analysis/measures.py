@@ -1,4 +1,7 @@
-"""What plays are ranked by, and the values of positions of one side by that."""
+"""Measures that rank plays (`money`, `cubeless`, `mean`, `off:n`): parse them, and compute them for one side.
+
+Not to be confused with `bgfmt.verifier.measures`, which measures errors.
+"""
 
 from __future__ import annotations
 

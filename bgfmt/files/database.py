@@ -223,7 +223,7 @@ def open_database(
     described
         What a missing header would say: points, chequers, gammon, compressed, cubeful; as much as size and
         content of the file leave open. For an address also the options of its scheme (of http
-        addresses page_bytes, cache_pages, whole_bytes, timeout, retries, headers, cache).
+        addresses page_bytes, cache_pages, whole_bytes, timeout, retries, headers).
 
     Raises
     ------

@@ -115,7 +115,7 @@ def recognise(source: Source, offset: int = 0) -> Format[Any]:
         raise AmbiguousFormatError(f"{source.name}: could be {' or '.join(names)}; name one", names)
     unread = tuple(s for f in all_formats().values() if not f.reads for s in f.suffixes)
     if source.name.lower().endswith(unread):
-        what = f"{', '.join(unread)} files can be written but not read; parquet and sqlite can be read"
+        what = f"{', '.join(unread)} files can be written but not read"
         raise CapabilityError(f"{source.name}: {what}")
     asked = tuple(f.name for f in all_formats().values() if f.reads)
     what = "the file is empty" if source.size == 0 else f"it begins with {format_bytes(head.bytes[:8])}"

@@ -27,9 +27,7 @@ class Csv(AnyTable):
     reads = False
 
     def read(self, source: Source, offset: int = 0, **_: Any) -> Reading[Table]:
-        raise CapabilityError(
-            f"{source.name}: CSV files can be written but not read; parquet and sqlite can be read"
-        )
+        raise CapabilityError(f"{source.name}: CSV files can be written but not read")
 
     def emit(self, table: Table, sink: Outlet, options: Options) -> None:
         columns = flat.columns(table)

@@ -1,4 +1,4 @@
-"""The game: board, moves, orders of the positions, drawing, identifiers, and the state of a game."""
+"""The game: board, moves, drawing, identifiers, the state of a game, and Peelle's order of positions."""
 
 from bgfmt.game import display, identifiers, notations
 

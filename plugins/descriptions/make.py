@@ -68,8 +68,8 @@ EXAMPLES: dict[str, list[bytes]] = {
 #: how files without header begin; `sized`: whether they can have none but the sizes of their format's tables
 HEADERLESS = [
     ("gnubg-os", WON, True),
-    ("gnubg-os", index(ENTRY, 2), False),
-    ("gnubg-os", index(Struct(*ENTRY.subcons[:3]), 1), False),
+    ("gnubg-os", index(ENTRY, 2), False),  # two entries of an index with gammons
+    ("gnubg-os", index(Struct(*ENTRY.subcons[:3]), 1), False),  # one without gammons
     ("gnubg-nd", bytes(16) + b"\0\0\x80\x3f" + bytes(12), True),
     ("gnubg-ts", b"\xff" * 16, True),
 ]
@@ -218,7 +218,10 @@ WORD = {"switch-on": "form >> 1", "cases": {0: "s4", 1: "s8"}}
 
 
 class Description:
-    """Parts of a description that follow from one structure of a format."""
+    """Parts of a description that follow from one structure of a format.
+
+    optional : names of the fields that are there only where `condition`, an expression of Kaitai Struct's, holds.
+    """
 
     def __init__(self, form: str, key: str, condition: str = "", optional: str = "") -> None:
         self.key = key
@@ -278,9 +281,9 @@ class Description:
         found = {"id": name + "_digits" * is_digits(core)} if name else {}
         if isinstance(core, Array):
             inner = core_of(core.subcon)
-            plain = {"type": row(of or part.name)} if isinstance(inner, Array) else self.kind(inner)
+            items = {"type": row(of or part.name)} if isinstance(inner, Array) else self.kind(inner)
             count = core.count if isinstance(core.count, int) else count_text(core.count)
-            found |= plain | {"repeat": "expr", "repeat-expr": count}
+            found |= items | {"repeat": "expr", "repeat-expr": count}
         else:
             found |= self.kind(core)
         value = constant(part)

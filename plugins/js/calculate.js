@@ -270,7 +270,7 @@ function aliveOf({ n, low, high }) {
 
 const countsOf = ({ counts, points }, place) => Array.from(counts.subarray(place * points, (place + 1) * points));
 /** What the other side wins against a board: 1, a gammon 2, a backgammon 3. */
-const gainOf = (counts) => (chequers(counts) < FULL ? 1 : highest(counts) > 18 ? 3 : 2);
+export const gainOf = (counts) => (chequers(counts) < FULL ? 1 : highest(counts) > 18 ? 3 : 2);
 const gainsOf = (boards) => Uint8Array.from({ length: boards.n }, (_, k) => gainOf(countsOf(boards, k)));
 const length = (low, high) => (high ? 64 - Math.clz32(high) : 32 - Math.clz32(low));
 

@@ -5,7 +5,7 @@
 // kernels_game.py; its errors: docs/races.md.
 
 import { chequers, count, highest, pips, rank, unrank } from "./bgfmt.js";
-import { bestRolls, calculate, noFarther, solveSide } from "./calculate.js";
+import { bestRolls, calculate, gainOf, noFarther, solveSide } from "./calculate.js";
 
 const [HOME, FAR_HOME] = [6, 18]; // points of the own home board, and those before the other side's
 const PIPS = 49 / 6; // mean pips of a roll
@@ -28,8 +28,8 @@ const ENDING = 4; // most chequers of a side where exact values of home boards a
 const KEPT = 1 << 12; // boards whose results are kept
 const [LONGEST, FAR_ERROR] = [128, 0.1]; // rolls that a side can need; the error of its mean with a chequer beyond the table
 const FAR_NAME = "bgfmt_os10.bd"; // as bgfmt calls the table
-const DOUBLES = [0, 2, 5, 9, 14, 20];
 const DICE = Array.from({ length: 6 }, (_, high) => Array.from({ length: high + 1 }, (__, low) => [high + 1, low + 1])).flat();
+const WAYS = DICE.map(([high, low]) => (high === low ? 1 : 2)); // to throw them, of 36
 
 /** What a question asks for: the rolls of a side, a calculation where it has a limit, else an estimate. */
 export function answer(question, progress) {
@@ -77,7 +77,7 @@ function chains(us, them, progress) {
   if (last.key === key) return last.made;
   const points = Math.max(FAR, highest(us), highest(them));
   for (const side of [us, them]) make(side, progress);
-  const [ours, theirs] = [us, them].map((side) => begin(side, points));
+  const [ours, theirs] = [us, them].map((side) => startChain(side, points));
   const made = [ours, theirs, build(ours, theirs)];
   last = { key, made };
   return made;
@@ -116,9 +116,8 @@ function meanOf(counts) {
 /** The chances that a board is off within 0, 1, 2, ... rolls; each pip beyond the table is 6/49 of a roll. */
 function distribution(counts) {
   const [number, beyond] = near10(counts);
-  const at = ROLLS * table.places[number];
   const out = new Float32Array(counts.length > FAR ? FAR_ROLLS : ROLLS);
-  out.set(table.rows.subarray(at, at + ROLLS));
+  out.set(storedRow(number));
   for (let left = (beyond * 6) / 49; left > 0; ) {
     const more = Math.min(left, 0.72);
     left -= more;
@@ -157,7 +156,7 @@ function make(counts, progress) {
     }
     return found;
   };
-  const add = (number) => {
+  const solveBoard = (number) => {
     const board = (places[number] = table.made++);
     for (let p = 0; p < FAR; p++) {
       const at = 16 * (FAR - 1 - p) + above[p];
@@ -194,7 +193,7 @@ function make(counts, progress) {
       for (above[p] = 0; above[p] <= most[p] && (!p || above[p] <= above[p - 1]); above[p]++) walk(p + 1, number + TERMS[16 * (FAR - 1 - p) + above[p]]);
     } else if (number && !places[number]) {
       if (table.made % 4096 === 0) progress(table.made, room);
-      add(number);
+      solveBoard(number);
     }
   };
   walk(0, 0);
@@ -336,12 +335,6 @@ function expand(board, terms, root) {
 
 // -- the chains of both sides -----------------------------------------------------------------------------------
 
-/** Return the points that the other side wins against a board: 1, 2 (gammon) or 3. */
-function gainOf(counts) {
-  if (chequers(counts) < 15) return 1;
-  return highest(counts) > FAR_HOME ? 3 : 2;
-}
-
 /** The number of a board among those with exact values, -1 where it is not among them. */
 function smallOf(counts) {
   const side = Array.from(counts);
@@ -356,7 +349,7 @@ function smallOf(counts) {
  * for does; risks: about how many gammons and backgammons it loses; ends, results: the results of roll r of the board at place
  * c of `chosen` are boards results[ends[21 c + r]] to results[ends[21 c + r + 1] - 1], counted from the first of their layer.
  */
-function begin(side, points) {
+function startChain(side, points) {
   const chain = {
     terms: termsOf(points),
     points,
@@ -376,14 +369,14 @@ function begin(side, points) {
     near: [],
     weights: [],
   };
-  add(chain, rank(side, points));
+  addBoard(chain, rank(side, points));
   chain.shares[0].fill(1);
   chain.layers.push(1);
   return chain;
 }
 
 /** Add a board to a chain by its number; return its place. */
-function add(chain, number) {
+function addBoard(chain, number) {
   const board = Int8Array.from(unrank(number, chain.points));
   chain.boards.push(board);
   chain.means.push(meanOf(board));
@@ -399,10 +392,10 @@ function add(chain, number) {
 /** Build the chains of both sides until one is off or all boards have exact values; return the number of rolls. */
 function build(ours, theirs) {
   const both = [ours, theirs];
-  const plays = ({ nexts }, t) => nexts[t + 1] > nexts[t];
+  const hasPlays = ({ nexts }, t) => nexts[t + 1] > nexts[t];
   const isExact = ({ layers, small }, t) => small.slice(layers[t], layers[t + 1]).every((number) => number >= 0);
   let t = 0;
-  while (both.every((chain) => plays(chain, t))) {
+  while (both.every((chain) => hasPlays(chain, t))) {
     for (const chain of both) grow(chain, t);
     if (t === 0) lookAhead(ours);
     t++;
@@ -424,8 +417,8 @@ function grow(chain, t) {
     expand(boards[board], terms, t === 0).forEach((list, roll) => {
       list.forEach((number, x) => {
         let place = places.get(number);
-        if (place === undefined) places.set(number, (place = add(chain, number)));
-        if (x === 0) shares[place][0] += DOUBLES.includes(roll) ? share : 2 * share;
+        if (place === undefined) places.set(number, (place = addBoard(chain, number)));
+        if (x === 0) shares[place][0] += WAYS[roll] * share;
         results.push(place - first);
       });
       ends.push(results.length);
@@ -449,7 +442,7 @@ function lookAhead({ boards, layers, points, terms, within }) {
     if (highest(boards[x]) <= FAR) continue;
     const row = new Float32Array(within[x].length);
     expand(boards[x], terms, false).forEach(([best], roll) => {
-      const part = f((DOUBLES.includes(roll) ? 1 : 2) / 36);
+      const part = f(WAYS[roll] / 36);
       const after = rowOf(best);
       for (let k = 1; k < row.length; k++) row[k] += f(part * after[k - 1]);
     });
@@ -725,11 +718,11 @@ function mix(out, rows, near, weights, width) {
  * other's chosen) what each board after the roll is. The other side, with its boards after roll u, is on roll next, with
  * `lines` (its chosen, 2 K + 1, ours after roll t + 1), null where there are none; `side`: which of both this one is.
  */
-function half(lines, mine, t, other, u, game, side) {
+function half(lines, mine, t, other, u, rules, side) {
   const { layers, nexts, numbers, near, weights, within, gains, small } = mine;
-  const { k, wholes, ending } = game;
-  const [may, passed, source, add, times] = ["may", "passed", "source", "add", "times"].map((name) => game[name][1 - side]);
-  const [won, lost] = [game.won[side], game.won[1 - side]];
+  const { k, wholes, ending } = rules;
+  const [may, passed, source, add, times] = ["may", "passed", "source", "add", "times"].map((name) => rules[name][1 - side]);
+  const [won, lost] = [rules.won[side], rules.won[1 - side]];
   const others = chosenOf(other, u);
   const [first, many, n] = [layers[t + 1], others.length, nexts[t + 2] - nexts[t + 1]];
   const [lanes, width, few] = [k * many, (2 * k + 1) * many, count(HOME, ENDING)];
@@ -750,13 +743,7 @@ function half(lines, mine, t, other, u, game, side) {
       for (let i = 0; i < lanes; i++) rows[at + i] = -low[i];
       continue;
     }
-    wins.fill(1);
-    for (let roll = 0, before = 0; roll < rolls; roll++) {
-      const here = f(within[x][roll] - before);
-      if (here === 0) continue;
-      before = within[x][roll];
-      for (let b = 0; b < many; b++) wins[b] -= f(here * still[roll * many + b]);
-    }
+    chances(wins, within[x], still);
     if (lines) mix(mixed, faces, near[x], weights[x], width);
     for (let b = 0; b < many; b++) middle[b] = wins[b] - 0.5 * mixed[2 * lanes + b];
     for (let c = 0; c < k; c++) {

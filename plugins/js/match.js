@@ -379,7 +379,7 @@ export async function everyScore(all, position, owner, upto, calculation, { met,
   if (!(Number.isInteger(upto) && upto >= 1 && upto <= 64)) throw new PositionError(`scores is a whole number from 1 to 64, not ${upto}`);
   if (!position.them) throw new PositionError(`${countsText(position)} is one side; give both, the side on roll first: side / side`);
   if (!met) throw new NotCoveredError(MATCH);
-  if (!calculation) throw new NotCoveredError("the cube at all scores must be calculated, and this server calculates nothing");
+  if (!calculation) throw new NotCoveredError("the cube at all scores must be calculated, and calculation is off");
   checkRace(position);
   const cells = scoresUpTo(upto);
   const scores = cells.map(({ away, crawford }) =>

@@ -1,4 +1,5 @@
 """Queries of many positions at once, as NumPy arrays: plays, cube actions and races.
 
-Their names are those of `bgfmt.analysis`, by the entry points `bgfmt.names`.
+They are public as names of `bgfmt.analysis`: `cube_actions`, `judge_many`, `rank_many`, `race_many` and others, see
+the entry points `bgfmt.names` in pyproject.toml.
 """

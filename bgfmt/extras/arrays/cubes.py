@@ -16,7 +16,7 @@ from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import EQUITY_COLUMNS, Table, bounds
 
-Truth = NDArray[np.bool_]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,38 +34,38 @@ class CubeActions:
     """
 
     label: NDArray[np.int8]
-    double: Truth
-    redouble: Truth
-    take: Truth
-    beaver: Truth
+    double: Bools
+    redouble: Bools
+    take: Bools
+    beaver: Bools
     double_margin: NDArray[Any]
     redouble_margin: NDArray[Any]
     take_margin: NDArray[Any]
-    close_double: Truth
-    close_redouble: Truth
-    close_take: Truth
-    close_beaver: Truth
+    close_double: Bools
+    close_redouble: Bools
+    close_take: Bools
+    close_beaver: Bools
 
     def __len__(self) -> int:
         return len(self.label)
 
     @property
-    def close(self) -> Truth:
+    def close(self) -> Bools:
         """Whether any of the four decisions is closer than the error of the table."""
         return self.close_double | self.close_redouble | self.close_take | self.close_beaver
 
     @property
-    def tie_double(self) -> Truth:
+    def tie_double(self) -> Bools:
         """Whether doubling and rolling on are worth the same."""
         return np.asarray(np.abs(self.double_margin) <= EXACT)
 
     @property
-    def tie_redouble(self) -> Truth:
+    def tie_redouble(self) -> Bools:
         """Whether redoubling and rolling on are worth the same."""
         return np.asarray(np.abs(self.redouble_margin) <= EXACT)
 
     @property
-    def tie_take(self) -> Truth:
+    def tie_take(self) -> Bools:
         """Whether taking and passing cost the same."""
         return np.asarray(np.abs(self.take_margin) <= EXACT)
 
@@ -110,7 +110,7 @@ def actions_from_equities(
     label += double.astype(np.int8) + (double & redouble)
     np.copyto(label, np.int8(5), where=double & (spare <= tie))
     none = np.zeros(len(label), np.bool_)
-    close: tuple[Truth, ...] = (none,) * 4
+    close: tuple[Bools, ...] = (none,) * 4
     if error > EXACT:
         open_gain, open_regain = (
             _close_doubles(taken, rolling, float(error), beavers=beavers) for rolling in (centered, owned)
@@ -121,18 +121,18 @@ def actions_from_equities(
     return CubeActions(label, double, redouble, take, beaver, gain, regain, spare, *close)
 
 
-def _close_doubles(taken: Any, rolling: Any, error: float, *, beavers: bool) -> Truth:
+def _close_doubles(taken: Any, rolling: Any, error: float, *, beavers: bool) -> Bools:
     """Return where an error of the equities could turn a double, as `CubeAction.sure_double`."""
     width = taken.dtype.type
     replied = np.minimum(taken, width(1))
     # a double surely passed cannot be wrong, and one that a take makes wrong is made no better by a beaver
     sure = (taken > width(1 + 2 * error)) | (replied - rolling < width(-3 * error))
     if not beavers:
-        open_still: Truth = ~sure & (replied - rolling <= width(3 * error))
+        open_still: Bools = ~sure & (replied - rolling <= width(3 * error))
         return open_still
     beavered = np.minimum(replied, taken * width(2))
     reach = np.where(taken < width(2 * error), width(5 * error), width(3 * error))
-    close: Truth = ~sure & (np.abs(beavered - rolling) <= reach)
+    close: Bools = ~sure & (np.abs(beavered - rolling) <= reach)
     return close
 
 

@@ -241,7 +241,8 @@ def check_labels(
 
     FILE is .csv, .jsonl or .parquet with a column of positions as any identifier, the side on roll first, and
     columns such as win, win_gammon, lose_gammon, cubeless (equity), owned, centered, opponent, no_double,
-    double_take, mwc. Each kind of fault is listed with its likely cause. Exit code 1: a fault was found.
+    double_take, mwc. Each kind of fault is listed, with its likely cause if one is known. Exit code 1: a fault was
+    found.
 
     \b
     Examples:

@@ -49,8 +49,9 @@ def fields(points: int) -> np.dtype[Any]:
 
     kind : index into `KINDS`. us, them : chequers on each point. dice : 0, 0 if not rolled. owner : index into
     `OWNERS`. away : points to go, 0, 0 for money. stratum : index into `Exam.strata`. weight : how often the question
-    comes up in practice. error : bound on the error of its values. ends : MWC after losing and after winning the cube
-    at hand, 0, 0 for money. mistaken : values of wrong answers in older sets, NaN in new ones; not used.
+    comes up in practice. error : bound on the error of its values. ends : MWC after losing and after winning the
+    question's cube, 0, 0 for money. mistaken : unused, NaN in new sets; older sets have
+    values.
     """
     return np.dtype([
         ("kind", "u1"), ("us", "i1", points), ("them", "i1", points), ("dice", "u1", 2), ("cube", "i4"),

@@ -57,8 +57,8 @@ def reader(data: bytes, name: str = "<bytes>") -> Reader:
         raise UnknownFormatError(f"{name}: {reason}", READERS)
     broken = "".join(f"; {one} does not load ({why})" for one, why in _READERS.broken.items())
     what = f"it begins with {format_bytes(data[:8])}" if data else "the file is empty"
-    asked = f"(readers tried: {',  '.join(READERS)}{broken})"
-    raise UnknownFormatError(f"{name}: not a readable match;  {what} {asked}", READERS)
+    asked = f"(readers tried: {', '.join(READERS)}{broken})"
+    raise UnknownFormatError(f"{name}: not a readable match; {what} {asked}", READERS)
 
 
 def content(path: str | os.PathLike[str]) -> bytes:

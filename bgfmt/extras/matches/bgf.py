@@ -229,9 +229,8 @@ class _Smile:
         self.data = data
         self.name = name
         self.at: int = SMILE.sizeof()
-        self.keys: list[str] | None = (
-            [] if header.flags.names else None
-        )  # texts to which later bytes may refer
+        # texts to which later bytes may refer; None if the document shares none
+        self.keys: list[str] | None = [] if header.flags.names else None
         self.strings: list[str] | None = [] if header.flags.texts else None
         self.count = 0
 

@@ -179,9 +179,9 @@ class Source:
         try:
             parsed = layout.parse_stream(stream)
         except ConstructError as error:
-            *_, field = error.path.split(" -> ")
+            *_, part = error.path.split(" -> ")
             reason = str(error).splitlines()[-1]
-            raise FormatError(f"{self.name}: byte {self.at}: {what}: {field}: {reason}") from None
+            raise FormatError(f"{self.name}: byte {self.at}: {what}: {part}: {reason}") from None
         if stream.tell() > self.end:
             raise self.bad(what, f"{self.end - self.at} bytes")
         self.at = stream.tell()

@@ -129,9 +129,7 @@ class Answers:
         state = state or questions.state_of(asked.position, asked)
         grid = asked.scores is not None
         if grid and (self.settle == 0 or asked.settle is False):
-            raise NotCoveredError(
-                "the cube at all scores must be calculated, and this server calculates nothing"
-            )
+            raise NotCoveredError("the cube at all scores must be calculated, and calculation is off")
         return self.answer_or_calculate(
             asked,
             lambda adviser: questions.cube(

@@ -23,10 +23,10 @@ from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Tot
 from bgfmt.extras.matches.sgf import cube_record, luck_record, play_record, with_comments, write_sgf
 from bgfmt.game.drawing import printable
 from bgfmt.game.identifiers import position_id
+from bgfmt.storage import PathLike
 
 #: names by which files in a folder are known to be meant as matches
 SUFFIXES = frozenset([".mat", ".sgf", ".xg", ".bgf", ".ogxm", ".ogxma", ".ogxms", ".gvab", ".gam"])
-PathLike = str | os.PathLike[str]
 Place = tuple[int, int]  # index of a game, and of a record in it
 
 
