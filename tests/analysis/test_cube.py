@@ -14,7 +14,7 @@ from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
 from bgfmt.solver.registry import solver_of
-from bgfmt.tables import Equities, TwoSided
+from bgfmt.tables import TwoSided
 from tests.support.analysis_tables import exact_two_sided, one_sided, stored_two_sided
 from tests.support.single import exact_equities, judge_cube
 
@@ -423,8 +423,6 @@ def test_what_is_refused():
     with pytest.raises(NotCoveredError, match="passed"):
         judge_cube(six, position=Position(Side(1), Side(*[0] * 23, 1)))
     cubeless = TwoSided(points=6, chequers=6, equities=np.asarray(six.equities)[:, :, :1])
-    with pytest.raises(NotCoveredError, match="cubeless"):
-        judge_cube(Equities(Position(Side(1), Side(1)), 0, 0.5))
     assert judge_cube(cubeless, position=Position(Side(1), Side(1))).approximate
     with pytest.raises(PositionError, match="cube is"):
         judge_cube(six, "elsewhere", position=Position(Side(1), Side(1)))

@@ -61,7 +61,7 @@ def test_tables_of_bytes_are_current() -> None:
         assert tables.filled(text) == text, page.name
         seen += tables.shown(text)
     own = {name for name in tables.declared() if (tables.PAGES / f"{name.partition('.')[0]}.md").exists()}
-    assert own <= set(seen)
+    assert own | {"ogxm.header", "ogxm.chunk", "ogxm.section", "bgf.smile"} <= set(seen)
 
 
 def test_the_reference_is_built(maker: ModuleType, tmp_path: Path) -> None:

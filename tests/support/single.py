@@ -11,7 +11,7 @@ from bgfmt.analysis.library import Library
 from bgfmt.analysis.positions import one_or_two
 from bgfmt.analysis.solving import DEFAULT_LIMIT
 from bgfmt.analysis.sources import Calculate, Sources
-from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.errors import PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, parse_roll
 from bgfmt.game.state import GameState, cube_owner
@@ -72,7 +72,7 @@ def judge_cube(
     Raises
     ------
     NotCoveredError
-        No table covers the position, or only its cubeless equity is known.
+        No table covers the position.
     """
     owner = cube_owner(cube)
     calculate: Calculate = "close" if settle else "nothing"
@@ -81,8 +81,6 @@ def judge_cube(
             raise PositionError("name the position to judge")
         position = Position.parse(position) if isinstance(position, str) else position
         return Advisor(asked, calculate=calculate).cube(GameState.of(position, cube=owner))
-    if asked.owned is None or asked.centered is None or asked.opponent is None:
-        raise NotCoveredError(f"{asked.position}: only cubeless equities are known")
     known = max(bounds.stored_error(6, 8)) if error is None else error
     rolling = {"owned": asked.owned, "centered": asked.centered, "opponent": asked.opponent}[owner]
     return CubeAction(asked.position, owner, rolling, 2 * asked.opponent, error=known)

@@ -50,6 +50,7 @@ def test_sizes_come_back(size: tuple[int, int], cubeful: bool) -> None:
 
 def test_reader_and_writer_follow_changed_widths(monkeypatch: pytest.MonkeyPatch, groups: None) -> None:
     """Header, directory, head of a strip and index each with one field of another width."""
+    before = packed(table())
     text = Path(layout.__file__).read_text(encoding="utf-8")
     for old, new in {
         '"groups" / Int16ul': '"groups" / Int32ul',
@@ -64,6 +65,7 @@ def test_reader_and_writer_follow_changed_widths(monkeypatch: pytest.MonkeyPatch
     for name in ("HEADER", "HEADER_BYTES", "TABLE", "COLUMN", "COUNTS", "STRIP_HEAD", "INDEX", "BEGIN"):
         monkeypatch.setattr(layout, name, changed[name])
     data = packed(table())
+    assert len(data) != len(before)
     assert np.array_equal(np.asarray(unpacked(data).equities), np.asarray(table().equities))
     assert read_source(Source.from_bytes(data)).extent.size == len(data)
 

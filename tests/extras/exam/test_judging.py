@@ -288,7 +288,7 @@ def test_shipped_sets_are_made_again() -> None:
 
 
 @pytest.mark.parametrize("away", [None, (3, 5)])
-def test_races_beyond_the_limit_are_played_out(away: tuple[int, int] | None) -> None:
+def test_races_beyond_the_limit_are_rolled_out(away: tuple[int, int] | None) -> None:
     """Beside the same questions solved exactly: each worth within the error that the set states."""
     position = Position(Side(0, 1, 0, 1, 0, 0, 1), Side(1, 0, 1, 0, 1))
     facts: dict[str, Any] = {"away": away} if away else {"jacoby": False}

@@ -166,7 +166,7 @@ def test_beyond_the_table_when_asked_for(capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.slow
-def test_what_an_estimate_leaves_open_is_played_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_an_estimate_leaves_open_is_rolled_out(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["3 1 0 0 0 3 / 3 0 0 2 0 2", "--no-double", "--limit", "0"]
     assert (asked(capsys, *words)["method"], asked(capsys, *words)["verdict"]) == ("estimated", "close")
     found = asked(capsys, *words, "--oracle")

@@ -143,7 +143,7 @@ LONG = 60.0
 
 
 @pytest.mark.slow
-def test_a_cube_action_that_an_estimate_leaves_open_is_played_out() -> None:
+def test_a_cube_action_that_an_estimate_leaves_open_is_rolled_out() -> None:
     with Advisor([], limit=0) as plain, Advisor([], limit=0, oracle=LONG) as asked:
         open_ones = [one for one in _positions(60, 7) if not plain.cube(GameState.of(one)).sure]
         position = min(open_ones, key=lambda one: abs(plain.cube(GameState.of(one)).take_margin))
@@ -169,14 +169,14 @@ def test_a_cube_action_that_an_estimate_leaves_open_is_played_out() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_sure_is_not_played_out() -> None:
+def test_what_is_certain_is_not_rolled_out() -> None:
     with Advisor([], limit=0, oracle=LONG) as asked:
         sure = next(one for one in _positions(60, 7) if asked.cube(GameState.of(one)).source == "estimate")
         assert asked.cube(GameState.of(sure)).sure
 
 
 @pytest.mark.slow
-def test_plays_that_an_estimate_leaves_open_are_played_out() -> None:
+def test_plays_that_an_estimate_leaves_open_are_rolled_out() -> None:
     position = Position.parse("0 0 0 2 2 2 1 1 / 0 0 2 2 2 1 1 1")
     state = GameState.of(position, (5, 2))
     with Advisor([], limit=0) as plain, Advisor([], limit=0, oracle=0.5) as asked:
@@ -198,7 +198,7 @@ def test_plays_that_an_estimate_leaves_open_are_played_out() -> None:
 
 
 @pytest.mark.slow
-def test_at_a_score_the_cube_and_the_plays_are_played_out() -> None:
+def test_at_a_score_the_cube_and_the_plays_are_rolled_out() -> None:
     near = GameState.of(Position.parse("3 1 0 0 0 3 / 3 0 0 2 0 2"), away=(3, 5))
     far = GameState.of(Position.parse("0 0 0 2 2 2 1 1 / 0 0 2 2 2 1 1 1"), (5, 2), away=(3, 5))
     with Advisor([], limit=0) as plain, Advisor([], limit=0, oracle=0.5) as asked:

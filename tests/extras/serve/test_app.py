@@ -133,7 +133,7 @@ def test_lookups(client: Client, document: Any, capsys: pytest.CaptureFixture[st
     assert client.json("/v1/lookup", position="7 7")["table"] == OS.name
 
 
-def test_what_is_not_looked_at_is_said(client: Client, document: Any) -> None:
+def test_ignored_options_are_named(client: Client, document: Any) -> None:
     """It was passed over in silence."""
     aside = f"{OS.name} is skipped: a one-sided table does not have both sides' "
     for route, query, notes in (

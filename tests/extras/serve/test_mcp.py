@@ -97,7 +97,7 @@ def test_an_answer_is_that_of_the_command(answers: Any, number: int) -> None:
         assert not Path("planned").exists()
 
 
-def test_what_is_not_looked_at_is_said(answers: Any) -> None:
+def test_ignored_options_are_named(answers: Any) -> None:
     """The command says it on standard error."""
     asked = next(k for k, (_, arguments, _) in enumerate(ASKED) if arguments.get("measure") == "mean")
     told = [content.text for content in answers[1][asked].content[1:]]
