@@ -134,8 +134,8 @@ def code_of(kernel: Any, forms: str, symbol: str) -> tuple[Any, str]:
 def compile_part(folder: Path, level: str, part: int, parts: int) -> dict[str, dict[str, list[str]]]:
     """Write machine code of a part of the kernels for a level into `object_of`; the list of its functions.
 
-    Numba optimises nothing here (NUMBA_OPT=0): it would optimise what several kernels call again with each of them.
-    Modules are linked before anything is made internal, so that this is there once, and optimised once.
+    `build` sets NUMBA_OPT=0, because numba would optimise a shared function again for each kernel that calls it.
+    Modules are linked before functions are made internal, so that a shared function is there once and optimised once.
     """
     import llvmlite.binding as llvm
 
@@ -193,7 +193,7 @@ def keep(module: Any, symbols: set[str]) -> None:
 
 
 def optimise(module: Any, machine: Any) -> None:
-    """Optimise a module as numba does: twice, as counting of references ends only where functions were inlined."""
+    """Optimise a module as numba does: twice, because reference counts can only be removed after inlining."""
     import llvmlite.binding as llvm
 
     for _ in range(2):
