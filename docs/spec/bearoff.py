@@ -159,7 +159,7 @@ def truncate(numerator: int, divisor: int) -> int:
 
 
 def with_cube_action(no_double: int, double_take: int) -> int:
-    """Return the equity of a side that may double: the greater of no double and of its opponent's choice."""
+    """Return the equity of a side that may double; `double_take` is on the scale of the doubled cube."""
     if double_take >= truncate(no_double, 2):
         return WON if double_take >= 16383 else 2 * double_take
     return no_double
