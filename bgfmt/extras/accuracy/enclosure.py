@@ -85,13 +85,17 @@ FOUND = "bgfmt.extras.accuracy.enclosure:Found(i8.1C, i8.2C, i8.2C)"
 
 @njit()
 def to_fine_units(stored: Any) -> Any:
-    """Return a stored integer, 0..65535, in fine units."""
+    """Convert a stored integer, 0..65535, to an equity in fine units, of which `ONE` are an equity of 1."""
     return np.int32(FINE) * np.int32(stored) - np.int32(ONE)
 
 
 @njit()
 def steps_below(value: int, low: int) -> int:
-    """Return how many steps the lower bound `low` is below the stored `value`, as a byte (0 or negative)."""
+    """Return the distance of the lower bound `low` from `value` in steps of `STEP` fine units, rounded down.
+
+    value, low : stored equity and lower bound, in fine units. The result is a signed byte, negative if `low` is below
+    `value`, and OPEN_BELOW if it does not fit into a byte.
+    """
     steps = (low - value) >> STEP_BITS
     if steps < OPEN_BELOW + 1:
         return OPEN_BELOW
@@ -100,7 +104,11 @@ def steps_below(value: int, low: int) -> int:
 
 @njit()
 def steps_above(value: int, high: int) -> int:
-    """Return how many steps the upper bound `high` is above the stored `value`, as a byte."""
+    """Return the distance of the upper bound `high` from `value` in steps of `STEP` fine units, rounded up.
+
+    value, high : stored equity and upper bound, in fine units. The result is a signed byte, positive if `high` is
+    above `value`, and OPEN_ABOVE if it does not fit into a byte.
+    """
     steps = -((value - high) >> STEP_BITS)
     if steps > OPEN_ABOVE - 1:
         return OPEN_ABOVE
@@ -109,13 +117,19 @@ def steps_above(value: int, high: int) -> int:
 
 @njit()
 def lower_bound(value: Any, steps: Any) -> Any:
-    """Return the lower bound of the exact equity, in fine units, from the stored `value` and the byte `steps`."""
+    """Return the lower bound of an exact equity, in fine units, from the result of `steps_below`.
+
+    value : stored equity in fine units. steps : byte; OPEN_BELOW stands for a bound of -1 point.
+    """
     return max(value + STEP * np.int32(steps) - 2 * ONE * np.int32(steps == OPEN_BELOW), -ONE)
 
 
 @njit()
 def upper_bound(value: Any, steps: Any) -> Any:
-    """Return the upper bound of the exact equity, in fine units, from the stored `value` and the byte `steps`."""
+    """Return the upper bound of an exact equity, in fine units, from the result of `steps_above`.
+
+    value : stored equity in fine units. steps : byte; OPEN_ABOVE stands for a bound of 1 point.
+    """
     return min(value + STEP * np.int32(steps) + 2 * ONE * np.int32(steps == OPEN_ABOVE), ONE)
 
 
@@ -123,9 +137,15 @@ def upper_bound(value: Any, steps: Any) -> Any:
 def store_negated_bounds(
     stored: Any, them: int, us: int, steps: Any, row: int, tile: Any, place: int, lane: int
 ) -> None:
-    """Set tile[place, lane : lane + 8] to the bounds of a pair's value to the side that has moved: 4 upper, 4 lower.
+    """Set tile[place, lane : lane + 8] to the negated bounds of a pair's values, after the best cube action.
 
-    stored[them, us] are the equities of the side now on roll; steps[row] are their bounds as bytes.
+    They are the values to the side that has just moved: 4 upper bounds, then 4 lower ones, in fine units.
+
+    Parameters
+    ----------
+    stored : (n, n, 4) uint16 equities; stored[them, us] are those of `them`, the side now on roll, against `us`.
+    steps, row : steps[row] are the bounds of these equities as 8 bytes, see `Bounds`.
+    tile, place, lane : the output array, and the two indices in it.
     """
     e0 = to_fine_units(stored[them, us, 0])
     e1 = to_fine_units(stored[them, us, 1])
@@ -147,7 +167,10 @@ def store_negated_bounds(
 
 @njit()
 def count_decisions(low: Any, high: Any, value: Any, found: Found) -> None:
-    """Count the decisions of a pair in `found`; low, high, value : (4,) bounds and stored equities in fine units."""
+    """Add the cube decisions of a pair to `found.decisions`: right, left open by the bounds, or wrong.
+
+    low, high, value : (4,) lower bounds, upper bounds and stored equities, in fine units.
+    """
     least = min(2 * low[3], ONE)
     most = min(2 * high[3], ONE)
     stored = min(2 * value[3], ONE)
@@ -171,7 +194,10 @@ def count_decisions(low: Any, high: Any, value: Any, found: Found) -> None:
 
 @njit(f"u2.3C, {GAME}, {BOUNDS}")
 def bound_lost_sides(stored: Any, game: SizeRules, bounds: Bounds) -> None:
-    """Set the bounds of every side on roll against place 0, the side without chequers: it has lost."""
+    """Set the bounds of every side on roll whose opponent has borne off all chequers: its exact equity is -1.
+
+    stored : (n, n, 4) uint16 equities by position numbers. bounds : its `ring` is filled.
+    """
     for t in range(1, len(game.numbers)):
         for c in range(4):
             value = to_fine_units(stored[game.numbers[t], 0, c])
@@ -183,7 +209,10 @@ def bound_lost_sides(stored: Any, game: SizeRules, bounds: Bounds) -> None:
 def enclose(
     stored: Any, game: SizeRules, bounds: Bounds, us: Any, ts: Any, reach: Any, start: int, found: Found, out: Any
 ) -> None:  # fmt: skip
-    """Bound the pairs of the places `us` on roll against the places `ts`; ranges are (first, past the last).
+    """Bound the exact equities of all pairs of the places `us`, on roll, with the places `ts`.
+
+    A place is the rank of a position in order of pips, a layer the places of one pip count. Ranges are (first, past
+    the last).
 
     Parameters
     ----------

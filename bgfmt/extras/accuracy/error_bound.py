@@ -54,7 +54,12 @@ class ErrorBound:
     pairs: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the bounds as plain values, the histogram as lists without the zeros at the end."""
+        """Return the bounds as plain values for JSON.
+
+        Keys: `pairs`; `greatest` and `histogram`, by column; `histogram_step`, the equity of one bin; `decisions`
+        (proved right), `decisions_open` and `decisions_wrong`, counts by "initial_doubles", "redoubles" and "takes".
+        Empty bins at the end of the histogram are omitted.
+        """
         last = int(np.flatnonzero(self.histogram.any(axis=0)).max(initial=0)) + 1
         right, open_, wrong = self.decisions.T.tolist()
         return {
@@ -69,7 +74,10 @@ class ErrorBound:
 
 
 def reason_against(table: Table) -> str:
-    """Return the reason why the errors of a table cannot be bounded, or "" if they can."""
+    """Return the reason why the errors of a table cannot be bounded, or "" if they can.
+
+    They can for two-sided tables with the cube, of 16-bit integers, on at most 12 points.
+    """
     if not isinstance(table, TwoSided):
         return f"{table.kind} tables have no error bound"
     if table.exact:
@@ -89,7 +97,10 @@ def estimate_seconds(table: Table) -> float:
 
 
 def measure(table: Table, threads: int, progress: Progress | None = None) -> dict[str, Any]:
-    """Return the error bounds of a table as plain values for JSON, or {"note": reason} if it has none."""
+    """Compute the error bounds of a table; return `ErrorBound.as_dict`, or {"note": reason} if there are none.
+
+    progress : called with the numbers of pairs done and in all.
+    """
     if reason_against(table):
         return {"note": reason_against(table)}
     return bound_errors(cast(TwoSided, table), threads=threads, progress=progress).as_dict()
@@ -191,7 +202,12 @@ class BoundSweep:
         enclosure.bound_lost_sides(self.stored, self.game, self.bounds)
 
     def layer_tasks(self, layer: int) -> Iterator[list[Task]]:
-        """Yield the tasks of the two passes of a layer; request the second list after the first is done."""
+        """Yield the two lists of tasks for the pairs whose lower pip count is that of a layer.
+
+        The tasks of a list can run at the same time. Request the second list only after those of the first are done.
+
+        layer : number of the layer, 1 for the positions with the fewest pips.
+        """
         cuts = self.cuts
         first = cuts[layer]
         past = cuts[layer + 1]
@@ -209,7 +225,7 @@ class BoundSweep:
         ]
 
     def enclose(self, task: Task) -> Found:
-        """Bound the pairs of a task, and return their maxima and counts."""
+        """Bound the exact equities of the pairs of a task; return the maxima and counts over them."""
         found = _nothing_found()
         enclosure.enclose(self.stored, self.game, self.bounds, *task, self.start, found, self.out)
         return found
@@ -221,19 +237,19 @@ class BoundSweep:
         self.found.decisions[...] += found.decisions
 
     def progress(self, layer: int) -> tuple[int, int]:
-        """Return how many pairs are done after this layer, and how many there are."""
+        """Return how many pairs are done after this layer (index of a pip count), and how many there are."""
         return self.n**2 - (self.n - self.cuts[layer + 1]) ** 2, self.n**2
 
     def result(self) -> ErrorBound:
-        """Return the bounds of the whole table."""
+        """Return the bounds of all pairs that have been added, in points of equity."""
         greatest, histogram, decisions = self.found
         return ErrorBound(np.nextafter(greatest / ONE, 1), histogram, decisions, (self.n - 1) ** 2)
 
 
 def ring_width(cuts: list[int]) -> int:
-    """Return the largest number of places that a layer and the results of its plays span.
+    """Return the largest number of positions in a pip layer and the 24 pips below it, which a roll can cross.
 
-    cuts : the first place of each layer, and the number of places.
+    cuts : the first place (rank in order of pips) of each layer and, last, the number of places.
     """
     layers = len(cuts) - 1
     return max(cuts[layer + 1] - cuts[max(0, layer - REACH)] for layer in range(layers))

@@ -38,12 +38,16 @@ MAX_RATIONAL_POSITIONS = board.count(6, 4)  # positions up to which rational ari
 
 
 def estimate_seconds(table: Table) -> float:
-    """Return 0: no estimate is known of how long a measurement takes."""
+    """Return 0 for any table: no estimate is known of how long a measurement takes."""
     return 0.0
 
 
 def measure(table: Table, threads: int, progress: Progress | None = None) -> dict[str, Any]:
-    """Measure the errors of a table's numbers; return them as plain values, a note for kinds not measured."""
+    """Measure the errors of a table's stored numbers: stored minus exact values, solved anew in float64.
+
+    Returns the result of `measure_equity_errors` for a two-sided table, that of `measure_roll_errors` for a one-sided
+    one, and {"note": reason} for other kinds. `progress` is not called.
+    """
     if isinstance(table, OfRolls):
         return measure_roll_errors(table, threads)
     if isinstance(table, TwoSided):
@@ -52,7 +56,7 @@ def measure(table: Table, threads: int, progress: Progress | None = None) -> dic
 
 
 def describe(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines about measured errors of the stored numbers.
+    """Yield the lines of text that report measured errors.
 
     found : result of `measure`.
     """
@@ -108,7 +112,15 @@ class Errors:
     listed: list[tuple[str, int]] = field(default_factory=list)
 
     def add(self, off: Array, start: int, n: int) -> None:
-        """Add the errors `off`, an array (rows, n - 1, columns) for the rows from `start`, to the totals."""
+        """Add the errors of some rows to the totals.
+
+        Parameters
+        ----------
+        off : (rows, n - 1, columns), stored minus true equities; rows are sides on roll, the opponent's empty side
+            omitted.
+        start : position number of the first row.
+        n : positions of a side.
+        """
         for c in range(len(self.total)):
             some = off[..., c]
             us, them = divmod(int(np.abs(some).argmax()), n - 1)
@@ -118,9 +130,10 @@ class Errors:
                 self.worst[c] = (us + start) * n + them + 1
 
     def decide(self, seen: Array, exact: Array, start: int, n: int) -> None:
-        """Count the cube decisions that stored equities get wrong, in the rows from `start`.
+        """Count the cube decisions that stored equities get wrong.
 
-        seen, exact : stored and true equities, (rows, n - 1, 4). n : positions of a side.
+        seen, exact : stored and true equities, (rows, n - 1, 4). start : position number of the first row, a side on
+        roll. n : positions of a side.
         """
         for name, margin, mine in _margins(seen, exact):
             yes = margin >= -TIE_EQUITY if name != "beavers" else margin > TIE_EQUITY
@@ -148,7 +161,10 @@ def _margins(seen: Array, exact: Array) -> list[tuple[str, Array, Array]]:
 
 
 def solve_exactly(table: TwoSided, threads: int | None) -> Array:
-    """Solve the same table by the exact recipe; return its equities, (n, n, columns) float64."""
+    """Solve a table of the same size by the exact recipe; return its equities, (n, n, columns) float64.
+
+    threads : number of threads, one for each core if None. SolverError is raised if memory is too small.
+    """
     solved = solver.two_sided(
         table.points, table.chequers, cubeful=table.cubeful, recipe="exact", threads=threads
     )
@@ -156,7 +172,12 @@ def solve_exactly(table: TwoSided, threads: int | None) -> Array:
 
 
 def measure_equity_errors(table: TwoSided, threads: int | None) -> dict[str, Any]:
-    """Measure the greatest and mean errors of a two-sided table, its worst positions and its wrong cube decisions."""
+    """Measure the errors of a two-sided table: stored minus exact equities, in points.
+
+    Returns a dict for JSON with `pairs`, `greatest_error`, `mean_error` and `worst` (the position with the greatest
+    error), each of these three by column; with the cube also counts by decision: `decisions` (the exact answer is
+    yes), `decisions_wrong`, and a list `wrong_decisions`. For small tables `rational` has errors by exact fractions.
+    """
     truth = solve_exactly(table, threads)
     n = table.positions
     columns = table.equities.shape[2]
@@ -194,7 +215,7 @@ def measure_equity_errors(table: TwoSided, threads: int | None) -> dict[str, Any
 
 
 def describe_entry(table: TwoSided | OfRolls, number: int) -> dict[str, Any]:
-    """Return an entry's position number and position as a dict."""
+    """Return an entry's `position_number` and `position` (text) as a dict."""
     return {"position_number": number, "position": str(table.unrank(number))}
 
 
@@ -216,7 +237,12 @@ def _rational(table: TwoSided, truth: Array) -> dict[str, Any]:
 
 
 def measure_roll_errors(table: OfRolls, threads: int | None) -> dict[str, Any]:
-    """Measure the greatest and mean error of the mean rolls of a one-sided table, and its worst positions."""
+    """Measure the errors of the mean rolls of a one-sided table: stored minus exact means, in rolls.
+
+    Returns a dict for JSON with `positions`, `greatest_error_of_the_mean` (absolute), `mean_error_of_the_mean`, the
+    counts `too_low` and `too_high`, and `worst`, a list of positions. For small sizes `rational` has errors by exact
+    fractions.
+    """
     truth = np.asarray(solver.mean_rolls(table.points, table.chequers, threads=threads).means)
     stored = np.asarray(table.to_mean_rolls().means, np.float64)
     off = stored - truth
@@ -249,7 +275,7 @@ def measure_roll_errors(table: OfRolls, threads: int | None) -> dict[str, Any]:
 
 
 def list_plays(points: int, chequers: int) -> list[list[tuple[int, Array]]]:
-    """Return for each position its 21 rolls as (weight, array of the distinct positions after it)."""
+    """Return for each position number its 21 rolls as (weight 1 or 2, array of the distinct positions after it)."""
     starts, results = plays(points, chequers)
     after = np.split(results, starts[1:-1])
     weights = WEIGHTS.tolist()
@@ -257,9 +283,9 @@ def list_plays(points: int, chequers: int) -> list[list[tuple[int, Array]]]:
 
 
 def rational_equities(points: int, chequers: int) -> tuple[Any, int]:
-    """Compute the exact equities of all pairs as integers; return (values, scale).
+    """Compute the exact equities of all pairs as Python integers; return (values, scale).
 
-    values[us, them] / scale are the equities cubeless, owned, centered and opponent's cube.
+    values[us, them] / scale are the equities of `us`, on roll: cubeless, owned, centered and opponent's cube.
     """
     ways = list_plays(points, chequers)
     scale = 36 ** (2 * points * chequers)
@@ -280,7 +306,7 @@ def rational_equities(points: int, chequers: int) -> tuple[Any, int]:
 
 
 def rational_means(points: int, chequers: int) -> list[Fraction]:
-    """Return the exact least expected number of rolls of every position."""
+    """Return the exact least expected number of rolls to bear off, by position number."""
     ways = list_plays(points, chequers)
     scale = 36 ** (1 + points * chequers)
     means = np.zeros(len(ways), object)

@@ -51,22 +51,22 @@ class CubeActions:
 
     @property
     def close(self) -> Bools:
-        """Whether any of the four decisions is closer than the error of the table."""
+        """Whether the table's error could change any of the four decisions (double, redouble, take, beaver)."""
         return self.close_double | self.close_redouble | self.close_take | self.close_beaver
 
     @property
     def tie_double(self) -> Bools:
-        """Whether doubling and rolling on are worth the same."""
+        """Whether doubling a centered cube and rolling on are worth the same, within 1e-12."""
         return np.asarray(np.abs(self.double_margin) <= EXACT)
 
     @property
     def tie_redouble(self) -> Bools:
-        """Whether redoubling and rolling on are worth the same."""
+        """Whether redoubling and rolling on are worth the same, within 1e-12."""
         return np.asarray(np.abs(self.redouble_margin) <= EXACT)
 
     @property
     def tie_take(self) -> Bools:
-        """Whether taking and passing cost the same."""
+        """Whether taking and passing cost the same, within 1e-12."""
         return np.asarray(np.abs(self.take_margin) <= EXACT)
 
 

@@ -14,7 +14,7 @@ from bgfmt.jit import njit
 def unrank_counts(number: int, terms: Any, counts: Any) -> None:
     """Fill counts (points,) int64, the chequers on each point, from a position number.
 
-    terms : the binomials of `board.number_terms`.
+    terms : the table of binomials that `board.number_terms` returns for this number of points.
     """
     last = counts.size - 1
     above = terms.shape[1] - 1
@@ -30,7 +30,7 @@ def unrank_counts(number: int, terms: Any, counts: Any) -> None:
 
 @njit("i1.2C, i8.2C, i8.2C, i8.1C, i8.1C, i8.1C, i8.1C")
 def successors(sides: Any, dice: Any, terms: Any, counts: Any, path: Any, out: Any, lengths: Any) -> int:
-    """Write the position numbers after every play of N rolls, in gnubg's order.
+    """Write the position numbers after every play of N rolls, each by a side of its own, in gnubg's order.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def successors(sides: Any, dice: Any, terms: Any, counts: Any, path: Any, out: A
     dice
         (N, 2) int64, the larger die first.
     terms
-        The binomials of `board.number_terms`.
+        The table of binomials that `board.number_terms` returns.
     counts, path
         Scratch: (points,) and (4,) int64.
     out

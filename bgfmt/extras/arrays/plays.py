@@ -37,8 +37,8 @@ def results_of(sides: ArrayLike, rolls: ArrayLike) -> tuple[NDArray[np.int64], N
     lengths
         (N,) int64, the number of different results of each side.
     results
-        int64, the results of all sides one list after another, each in gnubg's order: position numbers on that many
-        points.
+        Flat int64, the results of all sides one list after another: position numbers in a database of `points`
+        points. Each list is in the order in which gnubg generates the plays.
     """
     counts = np.ascontiguousarray(sides, np.int8)
     dice = np.asarray(rolls)
@@ -83,22 +83,25 @@ class RankedMany:
 
     @property
     def best(self) -> NDArray[np.int64]:
-        """(N,) position number after the best play."""
+        """Position number of the side that played after its best play, (N,)."""
         return self.results[self.starts[:-1]]
 
     @property
     def best_value(self) -> Floats:
-        """(N,) value of the best play."""
+        """Value of the best play of each pair, (N,), in the unit of the measure."""
         return self.values[self.starts[:-1]]
 
     @property
     def losses(self) -> Floats:
-        """Flat, as `values`: the loss of each play against the best one of its pair, never negative."""
+        """Loss of each play against the best one of its pair, never negative: a flat array, aligned with `values`."""
         losses: Floats = np.abs(self.values - np.repeat(self.best_value, np.diff(self.starts)))
         return losses
 
     def plays(self, pair: int) -> tuple[NDArray[np.int64], Floats]:
-        """Return the results and the values of the plays of one pair, best first."""
+        """Return position numbers after, and values of, the plays of one (position, roll) pair, best first.
+
+        pair : its index, 0..N - 1.
+        """
         part = slice(self.starts[pair], self.starts[pair + 1])
         return self.results[part], self.values[part]
 

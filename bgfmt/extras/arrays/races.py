@@ -52,7 +52,8 @@ class Races:
 def race_many(databases: Databases, sides: Any) -> Races:
     """Look up the races of many sides in one one-sided table, the best kind that `databases` hold.
 
-    sides : counts (N, points), position numbers (N,), or a sequence of N `Side` objects.
+    sides : counts (N, points), position numbers (N,), or a sequence of N `Side` objects. NotCoveredError if there is
+    no one-sided table.
     """
     fitting = choose.one_sided_tables(databases)
     if not fitting:

@@ -94,9 +94,9 @@ class DaskWorkers(Workers):
 
     @staticmethod
     def count(address: str) -> int | None:
-        """Return how many workers of this machine an address asks for, None for a cluster elsewhere.
+        """Return the number of workers N for the address `local:N`, None for that of a scheduler (tcp://host:port).
 
-        CapabilityError if the address is not one of a cluster.
+        CapabilityError for any other text.
         """
         local = LOCAL.fullmatch(address)
         if local is None and not REMOTE.fullmatch(address):
@@ -123,13 +123,19 @@ class DaskWorkers(Workers):
     def run(
         self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = lambda _: ()
     ) -> Iterator[R]:
-        """Run a function for each key on the cluster and yield the results as they come.
+        """Run a function once for each key on the cluster; yield the results in the order in which the tasks finish.
 
         All tasks are submitted at once, so that the dashboard counts them.
 
-        after : returns the keys whose tasks must be finished before that of a key.
+        Parameters
+        ----------
+        function, keys : both are sent to the workers.
+        after : returns the keys whose tasks must be finished before that of a key; they precede it in `keys`.
 
-        ClusterError if the cluster is lost.
+        Raises
+        ------
+        ClusterError
+            The cluster is lost.
         """
         distributed: Any = import_module("distributed")
         ended: SimpleQueue[Any] = SimpleQueue()

@@ -55,18 +55,25 @@ class DeviceKernels(TileKernels):
 
     @staticmethod
     def tiles_at_once(threads: int) -> int:
-        """Return how many tiles a device computes at the same time; the simulator computes one."""
+        """Return how many tiles (blocks of a table that are solved as a whole) are computed at the same time.
+
+        It is 4, or `threads` if that is less; 1 on Numba's simulator of a device.
+        """
         cuda()
         return 1 if _simulated() else min(TILES_AT_ONCE, threads)
 
     def turned_buffer(self, name: str, places: int, sides: int) -> Any:
-        """Return working space on the device, (places, sides, columns) int16; reused by its name."""
+        """Return working space on the device, (places, sides, columns) int16; a call with the same name reuses it."""
         return buffer(name, (places, sides, self.columns), np.int16, self.empty)
 
     def store_turned(self, stored: Any, near: Any, side: int, at: int) -> None:
-        """Store the turned values of records into `near` from `side` and place `at` on.
+        """Convert stored records to values as seen by the side that has just moved, and write them to `near`.
 
-        stored : (sides, places * columns) records as stored, on the host or the device.
+        Parameters
+        ----------
+        stored : (sides, places * columns) uint16, on the host or the device.
+        near : (places, sides, columns) int16 on the device, see `turned_buffer`.
+        side, at : indices in `near` of the first side and of the first place.
         """
         if not stored.size:
             return
@@ -88,9 +95,17 @@ class DeviceKernels(TileKernels):
         row: int,
         place: int,
     ) -> None:
-        """Compute the records of us[0]..us[1]-1 against sides[0]..sides[1]-1 of `near`.
+        """Compute the stored records of pairs: sides at places us[0]..us[1]-1, on roll, against some sides of `near`.
 
-        The places of `near` begin at `window`. Records are written to out[row.., (place + sides[0]) * columns..].
+        A place is the rank of a position in order of pips.
+
+        Parameters
+        ----------
+        near : (places, sides, columns) int16, values as seen by the side that has just moved.
+        window : place of the first row of `near`.
+        sides : range of indices along the sides of `near`, (first, past the last).
+        out : uint16 on the device, receives the records of us[0] in row `row`, of us[0] + 1 in the next, and so on.
+        row, place : the record against side x of `near` begins in its row at column (place + x) * columns.
         """
         low, high = sides
         if us[0] >= us[1] or low >= high:

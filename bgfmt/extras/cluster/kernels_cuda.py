@@ -23,7 +23,10 @@ THREADS = 128
 
 @inline
 def cube(nd: Any, dt: Any) -> Any:
-    """Return the better of doubling and not doubling, as `bgfmt.game.kernels_vectors.cube`."""
+    """Return the better of doubling and not doubling, in units of the stored integers, 1/32767.5 point.
+
+    nd : value without doubling. dt : half the value after a double and a take; the opponent passes from 1 point on.
+    """
     half = (nd + 1) >> 1 if nd < 0 else nd >> 1
     if dt >= half:
         return 32767 if dt >= 16383 else dt + dt
@@ -69,12 +72,14 @@ def compute_records(
 
     Parameters
     ----------
-    first, low, high : position u of the first row of blocks; range of the sides t in `near`.
-    near, window : (places, sides, columns) int16 values as seen by the side that moved; place of its first row.
-    ends, results : the results of the plays of roll r of u are results[ends[21 * u + r]:ends[21 * u + r + 1]].
+    first : place (rank in order of pips) of the side u of the first row of blocks.
+    low, high : range of the sides t, indices in `near`.
+    near : (places, sides, columns) int16, values as seen by the side that has just moved.
+    window : place of the first row of `near`.
+    ends, results : the places after roll r of u are results[ends[21 * u + r]:ends[21 * u + r + 1]].
     weights : (21,) weight of each roll, 1 or 2.
-    out, row, place : (rows, sides * columns) uint16; the record goes to row `row` + number of the row of blocks, at
-        side place + t.
+    out, row, place : uint16; the record of the k-th u against t goes to row `row` + k, from column
+        (place + t) * columns on.
     """
     x = low + cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     u = first + cuda.blockIdx.y

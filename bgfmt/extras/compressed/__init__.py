@@ -79,7 +79,10 @@ class BgfmtTwoSided(Format[StoredEquities]):
         return table.check()
 
     def check(self, table: StoredEquities, options: Options) -> None:
-        """Raise as for every format, and MissingExtraError if a package needed for compression is not installed."""
+        """Raise the errors of every format for a table that this one cannot store.
+
+        MissingExtraError if a package that compression needs is not installed.
+        """
         super().check(table, options)
         if as_read(table, Reader) is None:
             require("compressing a table", ("threadpoolctl", "large"), *jit.modules())
@@ -93,7 +96,11 @@ class BgfmtTwoSided(Format[StoredEquities]):
             writer.write(table, VERSIONS[type(table)], sink)
 
     def audit(self, source: Source, table: StoredEquities, extent: Extent) -> Iterator[Fault]:
-        """Check every checksum of the file, its facts, and its encoding against that of the writer."""
+        """Check the file's checksums, its facts (recipe and the like), and its encoding against that of the writer.
+
+        Yields a `Fault` for each unknown fact and for each part that bgfmt's writer encodes otherwise; CorruptError
+        is raised for a wrong checksum.
+        """
         reader = as_read(table, Reader) or as_read(self.read(source, extent.offset).table, Reader)
         assert reader is not None
         reader.check_all()

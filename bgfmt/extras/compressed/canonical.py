@@ -27,7 +27,7 @@ MAX_REWRITTEN_POSITIONS = 1024  # larger tables are not written anew
 
 
 def find_differences(reader: Reader, table: StoredEquities) -> Iterator[Fault]:
-    """Yield what differs from the writer's bytes, in a file whose checksums are right."""
+    """Yield the parts of a file that bgfmt's writer would write otherwise; checksums are already verified."""
     found = [*_compare_head(reader, table)]
     if _has_own_classes(reader):  # the coding of blocks depends on them
         groups = range(reader.shape.groups)

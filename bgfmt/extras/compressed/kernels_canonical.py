@@ -52,11 +52,16 @@ def find_suspects(
     data: Any, starts: Any, width: int, factors: int, columns: int, block: int, slots: Any, shifts: Any, edges: Any,
     ranges: Any, suspects: Any,
 ) -> None:  # fmt: skip
-    """Set suspects[k] (bool) if segment k, at starts[k] in data, may not be coded as the writer codes it.
+    """Set suspects[k] (bool) if row segment k, at starts[k] in data, may be coded otherwise than the writer codes it.
 
-    width : records of a segment. factors : size of its factors in bytes. slots, shifts : of the classes.
-    edges : (15,) mean absolute residuals between classes.
-    ranges : (16, 2) int32, the smallest and largest residual that has a symbol.
+    Parameters
+    ----------
+    data, starts : bytes, and offsets of the segments in it; a segment is one row of a tile.
+    width : records of a segment. factors : size of its low-rank factors in bytes.
+    columns, block : numbers of a record, and records of a block.
+    slots, shifts : decoding table and shifts of the entropy coder, see `Classes`.
+    edges : (15,) mean absolute residuals at which one class of the coder gives way to the next.
+    ranges : (16, 2) int32, smallest and largest residual of each class that has a symbol.
     """
     kept = 2 if columns == 4 else 1
     blocks = (width + block - 1) // block

@@ -25,12 +25,16 @@ _NONE = U(0)
 def lay_out(
     rows: Any, counts: Any, raised: Any, scales: Any, panel: int, wide_panel: int, wide: Any, small: Any
 ) -> None:
-    """Copy the factors (m, bytes) uint8 of rows or of columns into the layout that `products` needs.
+    """Copy the low-rank factors of rows or of columns into the memory layout that `products` needs.
 
-    counts : numbers K, M, S of 16-bit factors, 8-bit factors and pairs. raised : (M + S,) left shift of each small
-    factor.
-    scales : (K,) float64, multipliers of the 16-bit factors. wide, small : flat float64 and int32 outputs in panels
-    of `wide_panel` and `panel` rows, factor by factor, those of a panel adjacent.
+    Parameters
+    ----------
+    rows : (m, bytes) uint8, factors as stored in the file.
+    counts : numbers K of 16-bit factors, M of 8-bit factors and S of pairs of 4-bit factors.
+    raised : (M + S,) left shift of each 8-bit factor and pair.
+    scales : (K,) float64, multipliers of the 16-bit factors.
+    wide, small : flat float64 and int32 outputs, of the 16-bit factors and of all others. They are divided into
+        panels of `wide_panel` and `panel` rows; within a panel the values of one factor are adjacent.
     """
     many, narrow, pairs = counts
     data = rows.view(np.int8)
@@ -69,11 +73,15 @@ def products(
     left_wide: Any, left_small: Any, right_wide: Any, right_small: Any, parts: Any, scale: Any, begin: int, w: int,
     out: Any,
 ) -> None:  # fmt: skip
-    """Compute predictions of one column of the table from factors that are laid out, by `lay_out`.
+    """Compute the predictions of one column of a tile's records: products of the factors of its rows and columns.
 
-    They go to out[:, begin : begin + w] of (m, any) uint16. The left factors are in panels of one row, padded to four
-    rows; the right ones in panels of 16 and of 32 columns.
-    parts : (p + 1,) indices at which a new sum of pairs begins, to stay within 32 bits, and the end.
+    The predictions go to out[:, begin : begin + w], (m, any) uint16.
+
+    Parameters
+    ----------
+    left_wide, left_small : factors of the m rows from `lay_out`, in panels of one row, padded to four rows.
+    right_wide, right_small : factors of the w columns from `lay_out`, in panels of 16 and of 32 columns.
+    parts : (p + 1,) indices of pairs at which a new sum begins, to stay within 32 bits, and the end.
     scale : multiplier of those sums.
     """
     m = len(out)
@@ -109,16 +117,21 @@ def products(
 
 @njit("u1.1C, i8, i8")
 def fetch(data: Any, start: Any, stop: Any) -> None:
-    """Call the processor's prefetch for data[start:stop] (uint8), needed soon; makes batches a fifth faster."""
+    """Prefetch data[start:stop] (uint8), needed soon, into the processor's cache; makes batches a fifth faster."""
     for at in range(start, stop, 64):
         fetch_line(data.ctypes.data + at)
 
 
 @njit()
 def raise_row(data: Any, at: Any, parts: Any, shifts: Any, out: Any) -> None:
-    """Decode the factors of a row, from data[at] (int8) on, shifted for `add_prediction`, into out (int32).
+    """Decode the low-rank factors of a row into the integers that `add_prediction` takes.
 
-    parts : see `TileModel.parts`. shifts : uint8, the shifts of all tiles.
+    Parameters
+    ----------
+    data, at : int8 array, and the offset of the factors in it.
+    parts : see `TileModel.parts`.
+    shifts : uint8, shifts of the factors of all tiles.
+    out : int32, is filled.
     """
     to = _NONE
     for c in range(len(parts)):
@@ -148,9 +161,13 @@ def raise_row(data: Any, at: Any, parts: Any, shifts: Any, out: Any) -> None:
 
 @njit()
 def add_prediction(row: Any, data: Any, at: Any, parts: Any, out: Any) -> None:
-    """Add the prediction of a record to out (columns,) uint16.
+    """Add the predicted numbers of a record, from the factors of its row and its column, to out (columns,) uint16.
 
-    row : factors of the row as from `raise_row`. data, at : int8 array, and where the column's factors begin in it.
+    Parameters
+    ----------
+    row : factors of the row as from `raise_row`.
+    data, at : int8 array, and the offset in it of the factors of the record's column of the tile.
+    parts : see `TileModel.parts`.
     """
     to = _NONE
     for c in range(len(parts)):

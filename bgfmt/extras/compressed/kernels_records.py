@@ -59,7 +59,13 @@ def _unit_at(data: Any, at: Any) -> Any:
 
 @njit()
 def open_stream(data: Any, start: Any, units: Any, second: bool, lanes: Any, k: Any) -> bool:
-    """Start lane k with the first or second stream of a block of `units` units at `start`; False if it is invalid."""
+    """Prepare lane k to decode one of the two streams of a block; return False if the stream is invalid.
+
+    A lane is a row of `lanes`: the state of one decoder. The first stream runs forwards from the block's beginning,
+    the second backwards from its end.
+
+    start, units : offset of the block in data, and its length in 16-bit units.
+    """
     if units < 4:
         return False
     first = U(start)
@@ -81,7 +87,10 @@ def open_stream(data: Any, start: Any, units: Any, second: bool, lanes: Any, k: 
 
 @njit()
 def set_classes(data: Any, at: Any, columns: int, lanes: Any, k: Any) -> bool:
-    """Set the classes of lane k to those of a block, stored at `at`; return False if all are 0."""
+    """Set the coder's classes of lane k, one for each column of records; return False if all are 0 (no residuals).
+
+    data, at : bytes, and the offset in it of the block's classes, four bits each.
+    """
     some = False
     for c in range(columns):
         kind = U(data[at + c // 2] >> 4 * (c % 2) & 15)
@@ -213,10 +222,21 @@ def _decode_steps(
 def decode(
     data: Any, lanes: Any, busy: int, columns: int, slots: Any, shifts: Any, stride: int, spare: int, out: Any
 ) -> None:
-    """Decode all records that the first `busy` lanes have left: residuals modulo 65536 into `out`, from TO on.
+    """Decode entropy-coded residuals of records in up to four lanes at a time, until each lane's stream has ended.
 
-    slots : (16 * 4096,) uint32, see `Classes.slots`. stride : numbers from one record to the next.
-    spare : index in `out` from which idle lanes may write. END_X and END_AT of every lane tell how its stream ended.
+    A lane is a row of `lanes` (4, WORDS): the state of one decoder, with fields X, AT, ... of this module. Lane k
+    decodes its field LEFT records and writes them, modulo 65536, to `out` from index TO on.
+
+    Parameters
+    ----------
+    data : uint8, contains the streams.
+    busy : number of lanes in use; the others are idle.
+    columns : numbers of a record.
+    slots, shifts : `Classes.slots`, flat, and `Classes.shifts`.
+    stride : distance in `out` from one record to the next.
+    out, spare : uint16, and an index in it from which idle lanes may write.
+
+    On return, fields END_X and END_AT of a lane have the coder's state and offset after its last record, for a check.
     """
     for k in range(busy, LANES):
         _idle_lane(lanes, k, spare)
@@ -265,12 +285,17 @@ def decode_rows(
     data: Any, starts: Any, stops: Any, width: int, factors: int, columns: int, block: int, first: int, last: int,
     slots: Any, shifts: Any, predicted: Any, into: Any, target: Any, out: Any,
 ) -> Any:  # fmt: skip
-    """Decode blocks first..last-1 of row segments and add the predictions; return -1, or the index of an invalid one.
+    """Decode blocks first..last-1 of row segments and add predictions; return -1, or the index of an invalid segment.
 
-    starts, stops : offsets of the segments in data. width : records of a segment. factors : size of its factors in
-    bytes.
-    predicted : (columns, m, records) uint16. out : (m, any) uint64, or uint16 for one column: record first * block +
-    i of segment k is written to out[into[k], target[i]], unless target[i] is negative.
+    Parameters
+    ----------
+    data, starts, stops : bytes, and offsets of the segments in it; a segment is one row of a tile.
+    width, factors : records of a segment, and size of its low-rank factors in bytes.
+    columns, block : numbers of a record, and records of a block.
+    slots, shifts : `Classes.slots`, flat, and `Classes.shifts`.
+    predicted : (columns, m, records) uint16 for these blocks.
+    into, target, out : record first * block + i of segment k goes to out[into[k], target[i]], unless target[i] is
+        negative. `out` is (m, any) uint64 (four 16-bit numbers), or uint16 if records have one column.
     """
     kept = 2 if columns == 4 else 1
     blocks = (width + block - 1) // block
@@ -397,19 +422,19 @@ def decode_records(
     data: Any, starts: Any, stops: Any, side: Any, beside: Any, places: Any, tiles: Any, widths: Any, factors: Any,
     parts: Any, model_shifts: Any, block: int, slots: Any, shifts: Any, order: Any, out: Any,
 ) -> Any:  # fmt: skip
-    """Decode single records, sorted by tile and row, the i-th into out[order[i]] of (m, columns) uint16.
+    """Decode single records; return -1, or the index i of an invalid one.
 
-    Returns -1, or the index i of an invalid record. Many records are located first and then decoded four at a time,
-    records with equally many steps together.
+    Record i is written to out[order[i]], `out` being (m, columns) uint16. Records are sorted by tile and row. Many
+    are located first and then decoded four at a time, records with equally many steps together.
 
     Parameters
     ----------
-    data, starts, stops : the row segments
-    side, beside : factors of the records' columns, and their offsets in side
+    data, starts, stops : bytes, and the offsets in it of each record's row segment (a row of a tile)
+    side, beside : bytes, and the offset in it of the low-rank factors of each record's column
     places, tiles : column of each record within its tile, and index of the tile
-    widths, factors, parts, model_shifts : of every tile, see `TileModel.parts`
+    widths, factors, parts, model_shifts : of every tile its width, bytes of factors, `TileModel.parts` and all shifts
     block : records of a block
-    slots, shifts : of the classes
+    slots, shifts : `Classes.slots`, flat, and `Classes.shifts`
     """
     columns = out.shape[1]
     many = min(len(starts), BATCH_RECORDS)
@@ -472,10 +497,14 @@ def decode_record(
     data: Any, start: Any, stop: Any, where: Any, place: Any, width: Any, factors: Any, parts: Any,
     model_shifts: Any, block: int, slots: Any, shifts: Any, out: Any,
 ) -> bool:  # fmt: skip
-    """Decode one record into out (columns,) uint16; return False if its segment is invalid.
+    """Decode one record into out (columns,) uint16; return False if its row segment (a row of a tile) is invalid.
 
-    start, stop : its row segment in data. where : offset of its column's factors. place : its column within the tile.
-    The other parameters are as for `decode_records`.
+    Parameters
+    ----------
+    data, start, stop : bytes, and the range of the segment in it.
+    where : offset in data of the low-rank factors of the record's column.
+    place, width : column of the record within the tile, and columns of the tile.
+    factors, parts, model_shifts, block, slots, shifts : of this tile, otherwise as for `decode_records`.
     """
     columns = len(out)
     lanes = np.zeros((LANES, WORDS), np.uint64)
@@ -550,7 +579,10 @@ def _encode_stream(
 
 @njit()
 def choose_class(total: Any, count: Any, edges: Any) -> int:
-    """Return the class of `count` residuals by the sum of their absolute values; edges as for `encode`."""
+    """Return the class of the entropy coder, 0..15, for residuals with this sum of absolute values.
+
+    total, count : the sum, and the number of residuals. edges : (15,) means at which one class gives way to the next.
+    """
     kind = 15 if total else 0
     for k in range(14, 0, -1):
         if total and total / count < edges[k]:
@@ -579,11 +611,17 @@ def encode(
     stored: Any, predicted: Any, factors: Any, block: int, edges: Any, frequencies: Any, begins: Any, shifts: Any,
     out: Any, sizes: Any,
 ) -> Any:  # fmt: skip
-    """Encode row segments, with space for their checksums; return the total size in bytes.
+    """Encode rows of a tile as row segments, with space for their checksums; return the total size in bytes.
 
-    stored : (m, w, columns) uint16. predicted : (columns, m, w) uint16. factors : (m, f) uint8.
-    edges : (15,) mean absolute residuals between classes 1..15, the first 0. frequencies, begins : (16, 64).
-    out : bytes of the segments. sizes : (m,) int64, is set to the size of each segment.
+    Parameters
+    ----------
+    stored : (m, w, columns) uint16, the records.
+    predicted : (columns, m, w) uint16.
+    factors : (m, f) uint8, low-rank factors of the rows, stored with them.
+    block : records of a block.
+    edges : (15,) mean absolute residuals at which one class of the coder gives way to the next, the first 0.
+    frequencies, begins, shifts : of the classes, (16, 64), (16, 64) and (16,), see `Classes`.
+    out : receives the bytes of the segments. sizes : (m,) int64, receives the size of each segment.
     """
     m, width, columns = stored.shape
     kept = 2 if columns == 4 else 1

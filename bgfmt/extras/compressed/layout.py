@@ -132,27 +132,34 @@ class Shape:
     def of(
         version: int, points: int, chequers: int, columns: int, facts_bytes: int = 0, size: int = 0
     ) -> Shape:
-        """Return the header that bgfmt writes for a table."""
+        """Return the header that bgfmt writes for a table.
+
+        Parameters
+        ----------
+        version : 1; 3 if equities count gammons, 4 by Jacoby's rule.
+        columns : numbers of a record, 4 or 1.
+        facts_bytes, size : bytes of the facts (a JSON object) and of the whole table.
+        """
         n = board.count(points, chequers)
         return Shape(version, points, chequers, columns, BLOCK, -(-n // MAX_GROUP_ROWS), n, facts_bytes, size)
 
     def edges(self) -> list[int]:
-        """Return the first place of every group, and the number of places at the end."""
+        """Return the first row of every group, in the file's order of positions, and the number of positions."""
         return [g * self.positions // self.groups for g in range(self.groups + 1)]
 
     @cached_property
     def parts(self) -> dict[str, Field]:
-        """The fields of `TABLE`."""
+        """The fields of header and directory by name, with their offsets from the beginning of the table."""
         return fields(TABLE, groups=self.groups, positions=self.positions, facts_bytes=self.facts_bytes)
 
     @property
     def first_strip(self) -> int:
-        """Offset of the first strip."""
+        """Offset of the first strip (a group of rows and all that belongs to it) from the beginning of the table."""
         last = self.parts["directory_crc"]
         return last.offset + last.size
 
     def entry_bytes(self, width: int) -> int:
-        """Return the size of the classes and lengths at the beginning of a row segment of `width` records."""
+        """Return the size in bytes of the block index (classes, lengths) of a row segment of `width` records."""
         return -(-width // self.block) * (3 if self.columns == 4 else 2)
 
     def build(self) -> bytes:
@@ -162,9 +169,16 @@ class Shape:
 
 
 def read_shape(source: Source, offset: int) -> Shape:
-    """Read and check the header.
+    """Read and check the 64-byte header of a table at an offset of a source.
 
-    Raises CapabilityError for version 2 ("level 2"), which only bgfmt 0.2 wrote.
+    Raises
+    ------
+    CorruptError
+        Its checksum is wrong.
+    HeaderError
+        A field is out of range.
+    CapabilityError
+        The version is 2 ("level 2"), which only bgfmt 0.2 wrote.
     """
     first = read_with_checksum(source, offset, HEADER_BYTES, "header")
     if HEADER.version.parse(first[offset_of(HEADER, "version") :]) == SECOND_LEVEL:
@@ -203,12 +217,12 @@ class Classes(NamedTuple):
 
     @property
     def begins(self) -> NDArray[np.int64]:
-        """First slot of each symbol, (16, 64)."""
+        """First slot of each symbol in its class: exclusive sums of the frequencies, (16, 64)."""
         return np.cumsum(self.frequencies, axis=1) - self.frequencies
 
     @property
     def slots(self) -> NDArray[np.uint32]:
-        """Decoding table (16, 4096) uint32, indexed by class and slot.
+        """Decoding table of the rANS coder, (16, 4096) uint32, by class and slot (low 12 bits of the coder's state).
 
         Bits 0-11: distance from the symbol's first slot; 12-24: frequency; 25-30: symbol; 31: whether low bits
         follow. The slots of class 0 leave the state unchanged and mean residual 0.
@@ -227,7 +241,7 @@ class Classes(NamedTuple):
 
     @property
     def ranges(self) -> NDArray[np.int32]:
-        """Smallest and largest residual that has a symbol, (16, 2) int32; for class 0 all 16-bit integers.
+        """Smallest and largest residual that has a symbol in each class, (16, 2) int32; in class 0 any 16-bit ones.
 
         Valid for classes whose symbols are contiguous, as bgfmt's are.
         """
@@ -267,7 +281,10 @@ class Directory:
 
 
 def read_directory(source: Source, offset: int, shape: Shape) -> Directory:
-    """Read and check everything between the header and the first strip."""
+    """Read and check the directory, the part between header and first strip (a group of rows).
+
+    offset : of the table in the source. shape : its header. CorruptError for a wrong checksum or invalid content.
+    """
     parts = shape.parts
     if source.far and shape.groups <= MAX_PREFETCHED_STRIPS:
         begins = parts["begins"].read(source, offset, "directory")[:-1]
@@ -317,18 +334,19 @@ class TileModel:
 
     @cached_property
     def factor_bytes(self) -> int:
-        """Size in bytes of the factors of one row, or of one column of records."""
+        """Size in bytes of the factors of one row of the tile, which is also that of one column."""
         return int((self.counts * (2, 1, 1)).sum())
 
     @cached_property
     def shifts(self) -> NDArray[np.uint8]:
-        """Shifts of all columns, concatenated."""
+        """Shifts (0 to 15) of the factors of all columns, concatenated."""
         return np.concatenate([part for column in self.columns for part in column])
 
     def parts(self, shifts_before: int) -> NDArray[np.int64]:
-        """Return the places of the factors of every column, (columns, PARTS) int64.
+        """Return where the factors of each column of the records are, (columns, PARTS) int64.
 
-        The constants from `BEFORE` on name the entries.
+        The constants from `BEFORE` on name the entries of a row: bytes before the column's factors, numbers of 16-bit
+        and 8-bit factors and of pairs of 4-bit ones, index of their first shift.
 
         shifts_before : index of this tile's first shift in the shifts of all tiles.
         """
@@ -341,7 +359,7 @@ class TileModel:
         return np.array(out, np.int64)
 
     def build(self) -> bytes:
-        """Build the bytes of this tile in the head of a strip."""
+        """Build the bytes that describe this tile in the head of a strip: counts and shifts of its factors."""
         return b"".join(
             np.array(tuple(counts), COUNTS).tobytes() + b"".join(part.tobytes() for part in column)
             for counts, column in zip(self.counts.tolist(), self.columns, strict=True)
@@ -349,14 +367,17 @@ class TileModel:
 
 
 def strip_head(tiles: list[TileModel]) -> bytes:
-    """Build the head of a strip: its size, counts and shifts of every tile, CRC-32."""
+    """Build the head of a strip (a group of rows, cut into these tiles): size, counts and shifts, CRC-32."""
     body = b"".join(tile.build() for tile in tiles)
     size = STRIP_HEAD.size.sizeof() + len(body) + STRIP_HEAD.crc.sizeof()
     return with_checksum(bytes(STRIP_HEAD.size.build(size)) + body)
 
 
 def read_strip_head(source: Source, at: int, shape: Shape) -> tuple[list[TileModel], int]:
-    """Read the head of a strip: return the models of its tiles, and the head's size in bytes."""
+    """Read and check the head of a strip (a group of rows); return its tiles' models, and the head's size in bytes.
+
+    at : offset of the strip in the source. shape : the table's header. CorruptError if the head is damaged.
+    """
     place = STRIP_HEAD.size.sizeof()
     size = STRIP_HEAD.size.parse(source.bytes(at, place, "strip"))
     limits = (MAX_WIDE, MAX_NARROW, MAX_PAIRS)

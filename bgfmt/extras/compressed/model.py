@@ -57,7 +57,11 @@ def _plan_sums(narrow: Bytes, pairs: Bytes) -> tuple[Numbers, Numbers, Numbers, 
 def predict(rows: Bytes, columns: Bytes, model: TileModel, out: NDArray[np.uint16]) -> None:
     """Compute the predicted records of some rows and columns of a tile.
 
-    rows, columns : (m, bytes) and (w, bytes), their factors as stored in the file. out : (C, m, w) uint16, is filled.
+    Parameters
+    ----------
+    rows, columns : (m, bytes) and (w, bytes) uint8, their low-rank factors as stored in the file.
+    model : how the factors are stored.
+    out : (C, m, w) uint16, is filled; C is the number of columns of a record.
     """
     m = len(rows)
     w = len(columns)
@@ -107,10 +111,13 @@ class Factors(NamedTuple):
 
 
 def fit(tile: NDArray[np.uint16], seed: int) -> tuple[Bytes, Bytes, TileModel]:
-    """Find the low-rank factors that predict a tile, of shape (rows, columns, C), by randomised SVD.
+    """Find the low-rank factors that predict a tile of shape (rows, columns, C) by randomised SVD.
 
-    Returns the factors of its rows and of its columns, as stored, (rows, bytes) and (columns, bytes) uint8, and the
-    model of the tile. seed : of the random vectors.
+    seed : of the random vectors.
+
+    Returns
+    -------
+    The factors of its rows and of its columns as stored, (rows, bytes) and (columns, bytes) uint8, and the model.
     """
     rng = np.random.default_rng(seed)
     factors = [_fit_column(tile[..., c], rng) for c in range(tile.shape[2])]
@@ -121,7 +128,7 @@ def fit(tile: NDArray[np.uint16], seed: int) -> tuple[Bytes, Bytes, TileModel]:
 
 
 def without_factors(tile: NDArray[np.uint16]) -> tuple[Bytes, Bytes, TileModel]:
-    """Return the result of `fit` for no factors at all: every prediction is 32768."""
+    """Return what `fit` returns, with no factors at all: every prediction is then 32768."""
     rows, columns, many = tile.shape
     none = np.zeros(0, np.uint8)
     bare = TileModel([(none, none, none)] * many)
@@ -297,7 +304,7 @@ CLASS_SHIFTS = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4)
 
 @cache
 def default_classes() -> Classes:
-    """Return the classes that bgfmt writes."""
+    """Return the 16 classes of the entropy coder (shifts and symbol frequencies) that bgfmt writes."""
     rows = [np.zeros(layout.SYMBOLS, np.int64)]
     rows += [_frequencies(mean, shift) for mean, shift in zip(CLASS_MEANS, CLASS_SHIFTS[1:], strict=True)]
     return Classes(np.array(CLASS_SHIFTS, np.int64), np.array(rows))
@@ -305,7 +312,7 @@ def default_classes() -> Classes:
 
 @cache
 def class_edges() -> NDArray[np.float64]:
-    """Return the mean absolute residuals at which one class gives way to the next, (15,); the first is 0."""
+    """Return the mean absolute residuals at which a class of the coder gives way to the next, (15,), the first 0."""
     means = np.array(CLASS_MEANS)
     return np.concatenate([[0.0], np.sqrt(means[1:] * means[:-1])])
 

@@ -75,7 +75,7 @@ class Reader:
     # -- parts of the file -------------------------------------------------------------------------------
 
     def model(self, g: int, j: int) -> TileModel:
-        """Return the model of tile (g, j)."""
+        """Return the model of the low-rank factors of a tile: rows of group g, columns of group j."""
         self._load_heads([g])
         return self._models[g * self.shape.groups + j]
 
@@ -203,7 +203,14 @@ class Reader:
                 raise CorruptError(self.source.name, start, size, "another")
 
     def segments(self, places: Numbers, j: int) -> tuple[Bytes, Numbers, Numbers]:
-        """Return checked row segments of places of one group in tiles j: (data, their offsets in it, their ends)."""
+        """Return the row segments, with verified checksums, of some rows in the tiles of column group j.
+
+        places : rows in the file's order, all of one group.
+
+        Returns
+        -------
+        (data, starts, ends): bytes, and the range of each segment in them.
+        """
         g = int(self._group[places[0]])
         self._load_index(g)
         starts = self._begins[places, j]
@@ -213,11 +220,14 @@ class Reader:
         return data, at, at + (ends - starts)
 
     def segment_at(self, place: int, j: int) -> int:
-        """Return the offset of the row segment of a place in tiles j, after `segments` was called for it."""
+        """Return the offset in the source of the segment of a row in column group j.
+
+        place : row in the file's order, for which `segments` has been called before.
+        """
         return int(self._begins[place, j])
 
     def column_factors(self, g: int, j: int, first: int, last: int) -> Bytes:
-        """Return the checked factors of columns first..last-1 of tile (g, j), (m, bytes) uint8."""
+        """Return the verified low-rank factors of columns first..last-1 of tile (g, j), (m, bytes) uint8."""
         size = self.model(g, j).factor_bytes + 4
         at = int(self._factors_at[g * self.shape.groups + j]) + first * size
         end = at + (last - first) * size
@@ -231,7 +241,7 @@ class Reader:
         return part.reshape(last - first, size)[:, : size - 4]
 
     def check_all(self) -> None:
-        """Check the whole file; raises CorruptError for the first part whose checksum is wrong."""
+        """Check every checksum of factors and row segments; CorruptError for the first that is wrong."""
         for g in range(self.shape.groups):
             places = np.arange(self._edges[g], self._edges[g + 1])
             for j in range(self.shape.groups):
@@ -249,7 +259,9 @@ class Reader:
     # -- rows --------------------------------------------------------------------------------------------
 
     def piece(self, places: Numbers, first: int, last: int) -> Records:
-        """Decode the records of some rows and a range of columns, by place: (m, last - first, columns) uint16.
+        """Decode the records of some rows against columns first..last-1, (m, last - first, columns) uint16.
+
+        Rows and columns are numbered by place: their index in the file's own order of positions.
 
         places : ascending places of the rows.
         """
@@ -258,7 +270,7 @@ class Reader:
         return self._decode_rows(places, np.arange(len(places)), first, last, target)
 
     def rows(self, numbers: Numbers) -> Records:
-        """Decode the rows with these position numbers, (m, n, columns) uint16, both sides by position number."""
+        """Decode the rows of these sides on roll, (m, n, columns) uint16, both sides by position number."""
         places = self.places[numbers]
         order = np.argsort(places, kind="stable")
         return self._decode_rows(places[order], order, 0, self.shape.positions, self.directory.order)
@@ -302,7 +314,7 @@ class Reader:
     # -- single records ----------------------------------------------------------------------------------
 
     def records(self, us: Numbers, them: Numbers) -> Records:
-        """Decode the records of pairs of position numbers, (m, columns) uint16: tile by tile, in each row by row."""
+        """Decode the records of pairs (us on roll, them) of position numbers, (m, columns) uint16."""
         shape = self.shape
         if not len(us):
             return np.empty((0, shape.columns), np.uint16)
@@ -348,7 +360,7 @@ class Reader:
         return out
 
     def record(self, us: int, them: int) -> Records:
-        """Decode the record of one pair of position numbers, (columns,) uint16, without the overhead of `records`."""
+        """Decode the record of one pair of position numbers, us on roll, (columns,); faster than `records`."""
         place = self.places.item(us)
         beside = self.places.item(them)
         g = bisect_right(self._edges, place) - 1

@@ -33,13 +33,16 @@ _one_thread = threading.Lock()
 
 
 def facts_of(table: StoredEquities) -> bytes:
-    """Return the facts of the table besides its numbers as JSON, or b"" if there are none."""
+    """Return what the table states besides its numbers (such as its recipe) as JSON, or b"" if that is nothing."""
     facts = records.facts_of(table)
     return json.dumps(facts).encode() if facts else b""
 
 
 def weakest_first(equities: Rows) -> Numbers:
-    """Return the position numbers sorted from the weakest, by the results of some sample rows; any order is valid."""
+    """Return the position numbers sorted from the weakest position, by mean cubeless equity over a sample of rows.
+
+    The order is only for good compression: any other is valid.
+    """
     n = equities.shape[0]
     sampled = np.unique(np.linspace(0, n - 1, SAMPLED_ROWS).round().astype(np.int64))
     sums = np.asarray(equities[sampled])[..., 0].sum(axis=0, dtype=np.int64)
@@ -47,7 +50,10 @@ def weakest_first(equities: Rows) -> Numbers:
 
 
 def write(table: StoredEquities, version: int, sink: Outlet) -> None:
-    """Write the whole table as a file of this version."""
+    """Write a whole table in the compressed format.
+
+    version : 1; 3 if equities count gammons, 4 by Jacoby's rule.
+    """
     facts = facts_of(table)
     size = version, table.points, table.chequers, table.equities.shape[2], len(facts)
     shape = Shape.of(*size)
@@ -148,10 +154,13 @@ def _pack_tile(
 def encode_rows(
     rows: NDArray[np.uint16], block: int, left: Bytes, right: Bytes, tile_model: TileModel
 ) -> tuple[memoryview, Numbers]:
-    """Return the row segments of some rows of a tile, with checksums, concatenated, and their sizes (m,) int64.
+    """Encode some rows of a tile as row segments with checksums; return (bytes, size of each segment (m,) int64).
 
+    Parameters
+    ----------
     rows : (m, width, columns) uint16, in the order of the file. block : records of a block.
-    left, right : factors of these rows, (m, bytes), and of the tile's columns, (width, bytes).
+    left, right : low-rank factors of these rows, (m, bytes), and of the tile's columns, (width, bytes).
+    tile_model : how the factors are stored.
     """
     ladder = model.default_classes()
     m, width, columns = rows.shape
