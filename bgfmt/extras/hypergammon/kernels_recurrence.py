@@ -93,9 +93,17 @@ CHECK_STATE64 = (
 
 @njit("i8.1C, i8.2C, i8.1C")
 def list_side(board: Array, terms: Array, ends: Array) -> Any:
-    """List the plays of a side of 25 counts, in makehyper's order; return (after, landed).
+    """List the plays of one side for every roll and every point that the other side may block, in makehyper's order.
 
-    Each play of a roll is listed once. ends (25 * 21,) takes where the plays of a roll end.
+    Parameters
+    ----------
+    board : (25,) chequers on points 1 to 24 and the bar.
+    terms : table of binomials for position numbers.
+    ends : (25 * 21,) int64, receives where the plays of each blocked landing and roll end.
+
+    Returns
+    -------
+    (after, landed), flat arrays as in `Lists`. Each play of a roll is listed once.
     """
     after = np.empty(1 << 14, np.uint16)
     landed = np.empty(1 << 14, np.uint32)
@@ -122,9 +130,14 @@ def list_side(board: Array, terms: Array, ends: Array) -> Any:
 def list_order(
     board: Array, blocked: int, dice: Array, terms: Array, state: Array, after: Array, landed: Array
 ) -> None:
-    """List all ways to play the dice in this order, depth first, sources downwards; those of a double never rise.
+    """List all ways to play the dice in this order, depth first, from the highest source down; doubles never rise.
 
+    Parameters
+    ----------
+    board : (25,) chequers on points 1 to 24 and the bar.
+    blocked : the landing that the other side blocks, `OPEN` for none.
     state : number of plays listed, and the most dice and pips that they use; updated.
+    after, landed : receive the plays, as in `Lists`.
     """
     u = board.copy()
     many = len(dice)
@@ -167,7 +180,10 @@ def list_order(
 
 @njit()
 def may_move(u: Array, i: int, die: int, blocked: int) -> bool:
-    """Check whether the chequer on index i may move; with one on the bar only that may."""
+    """Return True if the chequer on index i of the side u may move `die` pips; with one on the bar only that may.
+
+    blocked : the landing that the other side blocks.
+    """
     if u[BAR] and i < BAR:
         return False
     if i >= die:
@@ -183,7 +199,15 @@ def may_move(u: Array, i: int, die: int, blocked: int) -> bool:
 def add_play(
     u: Array, used: int, pips: int, mask: int, terms: Array, state: Array, after: Array, landed: Array
 ) -> None:
-    """Add a play that reaches u with `used` dice to the list, unless another uses more, or it is listed already."""
+    """Add a play to the list, unless another one uses more dice or pips, or it is listed already.
+
+    Parameters
+    ----------
+    u : (25,) the side after the play.
+    used, pips : dice and pips that the play uses; if they are more than before, the list is begun anew.
+    mask : bit k: a chequer landed on index k.
+    state, after, landed : the list, see `list_order`.
+    """
     if used < state[1] or pips < state[2]:
         return
     if used > state[1] or pips > state[2]:
@@ -209,9 +233,10 @@ def add_play(
 
 @njit()
 def best_cube_equity(nd: Any, dt: Any, one: Any) -> Any:
-    """Return the equity of the side on roll with its best cube action; `one` is 1 in the type of the others.
+    """Return the equity of the side on roll after its best cube action.
 
-    nd : without doubling. dt : with the cube turned, in units of the new cube.
+    nd : equity without doubling. dt : equity after a double and a take, in units of the new cube. one : 1 in their
+    type.
     """
     two = dt + dt
     if two >= nd and one >= nd:
@@ -221,10 +246,9 @@ def best_cube_equity(nd: Any, dt: Any, one: Any) -> Any:
 
 @njit()
 def negate_record(x: Array, g: Array) -> None:
-    """Compute the value g of a record x, of the side on roll, to the side that moved into it.
+    """Write to g (10,) the values of a record x to the side that has just moved; in x the other side is on roll.
 
-    The columns of g are those of x from the other view: won and lost gammons exchanged, cube owner and opponent
-    exchanged.
+    Won and lost gammons are exchanged, cube owner and opponent too, and the best cube action is included.
     """
     one = x.dtype.type(1)
     g[0] = one - x[0]
@@ -241,7 +265,10 @@ def negate_record(x: Array, g: Array) -> None:
 
 @njit("i8, f4.2C, f4.2C", "i8, f8.2C, f8.2C")
 def negate_all(n: int, values: Array, turned: Array) -> None:
-    """Compute the value of every record [us, them] to the side that moved into it, into turned[them * n + us]."""
+    """Write the value of every record [us, them] to the side that has just moved (them) to turned[them * n + us].
+
+    values, turned : (n * n, 10).
+    """
     for us in range(n):
         for them in range(n):
             negate_record(values[us * n + them], turned[them * n + us])
@@ -249,7 +276,7 @@ def negate_all(n: int, values: Array, turned: Array) -> None:
 
 @njit()
 def add_roll(total: Array, best: Array, double: bool) -> None:
-    """Add one roll's numbers to the sum, twice for a roll of two different dice."""
+    """Add the numbers `best` of one roll to the sums `total`, twice unless the roll is a double."""
     for k in range(len(best)):
         if double:
             total[k] = total[k] + best[k]
@@ -259,7 +286,10 @@ def add_roll(total: Array, best: Array, double: bool) -> None:
 
 @njit("f4.1C, b1", "f8.1C, b1")
 def take_mean(total: Array, divide: bool) -> None:
-    """Take the mean over 36 rolls in place: multiply by the reciprocal, as the usual build does, or divide."""
+    """Divide the sums over 36 throws by 36, in place.
+
+    divide : divide; else multiply by the reciprocal, as the usual build of makehyper does, with other rounding.
+    """
     whole = total.dtype.type(36)
     reciprocal = total.dtype.type(1) / whole
     for k in range(len(total)):
@@ -268,7 +298,10 @@ def take_mean(total: Array, divide: bool) -> None:
 
 @njit()
 def compute_record(r: int, c: int, state: CheckState, total: Array) -> None:
-    """Compute one step for record [r, c], not over, from the current numbers, into total."""
+    """Compute the ten numbers of record [r, c] from the current numbers of the others, into total (10,).
+
+    r, c : position numbers of the side on roll and of the other, both with chequers left.
+    """
     lists = state.lists
     turned = state.turned
     starts = lists.starts
@@ -331,9 +364,10 @@ def compute_record(r: int, c: int, state: CheckState, total: Array) -> None:
 
 @njit()
 def bound_chances(r: int, c: int, state: CheckState, slack: Any, low: Array, high: Array) -> None:
-    """Compute bounds (5,) of the probabilities of record [r, c] if any play within `slack` of the best is allowed.
+    """Write bounds of the five probabilities of record [r, c] to low and high (5,), over all plays that may be best.
 
-    Rounded numbers do not tell which of almost equal plays a program considered best.
+    These are the plays whose cubeless equity is within `slack` of the best: rounded numbers do not tell which of them
+    a program considered best. r, c : position numbers of the side on roll and of the other.
     """
     lists = state.lists
     turned = state.turned
@@ -374,9 +408,11 @@ def bound_chances(r: int, c: int, state: CheckState, slack: Any, low: Array, hig
 
 @njit(f"i8, i8, b1, {CHECK_STATE}", f"i8, i8, b1, {CHECK_STATE64}")
 def sweep_rows(first: int, last: int, beyond: bool, state: CheckState) -> Any:
-    """Update, in place, the records of rows first..last-1 beyond the diagonal, or in order those up to it.
+    """Update the records of rows first..last-1 in place; return the greatest change of a number.
 
-    Returns the greatest change of a number in a record that is iterated.
+    A row has the records [us, them] of one side on roll.
+
+    beyond : update those with them > us, in any order; else those with them <= us, one after the other.
     """
     values = state.values
     kinds = state.kinds
@@ -405,11 +441,15 @@ def sweep_rows(first: int, last: int, beyond: bool, state: CheckState) -> Any:
 
 @njit(f"i8.1C, {CHECK_STATE}, f4, f4.2C, f4.1C", f"i8.1C, {CHECK_STATE64}, f8, f8.2C, f8.1C")
 def compute_residuals(which: Array, state: CheckState, slack: Any, right: Array, off: Array) -> None:
-    """Compute one step of the iteration for the records `which`, from the current numbers.
+    """Compute some records anew from the current numbers, and how far the current ones are from the results.
 
-    right : (m, 10), the result of the step. off : (m,), the greatest difference from the stored numbers, of an equity
-    (also the cubeless one, which follows from the probabilities) or of a probability from the interval of
-    `bound_chances`.
+    Parameters
+    ----------
+    which : numbers us * n + them of the records.
+    slack : see `bound_chances`.
+    right : (m, 10), receives the results.
+    off : (m,), receives the greatest difference, of an equity (also the cubeless one, which follows from the
+        probabilities) or of a probability from the interval of `bound_chances`.
     """
     n = len(state.lists.blocked)
     values = state.values

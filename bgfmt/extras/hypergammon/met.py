@@ -50,7 +50,7 @@ class Wins:
             raise PositionError(f"no parts of wins: gammons {self.gammon}, backgammons {self.backgammon}")
 
     def mean(self, of: Callable[[int], float]) -> float:
-        """Return the mean of `of(points)` over a win with the cube at 1."""
+        """Return the mean of of(points) over wins of 1, 2 or 3 points with the cube at 1."""
         single = 1 - self.gammon
         double = self.gammon - self.backgammon
         return single * of(1) + double * of(2) + self.backgammon * of(3)
@@ -69,13 +69,19 @@ class MetBuilder:
     pre: dict[tuple[int, int], float] = field(default_factory=lambda: {(1, 1): FAIR})
 
     def chance_at(self, away: int, other: int) -> float:
-        """Return the match winning probability at any score before the Crawford game, or when the match is over."""
+        """Return the match winning probability of a side that needs `away` points, the other one `other`.
+
+        The score is one before the Crawford game, or the match is over (0 or fewer points needed).
+        """
         if away <= 0 or other <= 0:
             return 1.0 if away <= 0 else 0.0
         return self.pre.get((away, other), FAIR) if away <= other else 1 - self.pre.get((other, away), FAIR)
 
     def build(self, name: str, title: str = "") -> Met:
-        """Build the table."""
+        """Build the match equity table from the scores solved.
+
+        name, title : its short and its full name; the short one if the title is empty.
+        """
         away = range(1, self.length + 1)
         post = tuple(self.post.get(n, FAIR) for n in away)
         return Met(name, tuple(tuple(self.chance_at(a, b) for b in away) for a in away), (post, post), title)
@@ -89,18 +95,24 @@ class _ModelBuilder(MetBuilder):
     live: float
 
     def chance_after_win(self, away: int, other: int, cube: int) -> float:
-        """Return the match winning probability after a win of a game with the cube at `cube`."""
+        """Return the match winning probability of a side that has won a game with the cube at `cube`.
+
+        away, other : points that it and the other side needed before the game.
+        """
         return self.wins.mean(lambda points: self.chance_at(away - points * cube, other))
 
     def dead_cube_value(self, away: int, other: int, cube: int) -> Value:
-        """Return the match winning probability with a dead cube, as a function of the game winning probability."""
+        """Return a function from the game winning probability to the match winning one, for a dead cube.
+
+        away, other : points needed by the side and by the other. cube : value of the cube.
+        """
         lost, won = 1 - self.chance_after_win(other, away, cube), self.chance_after_win(away, other, cube)
         return lambda chance: lost + (won - lost) * chance
 
     def owned_cube_value(self, away: int, other: int, cube: int) -> Value:
-        """Return the owner's match winning probability, as a function of the game winning probability.
+        """Return a function from the owner's game winning probability to its match winning probability.
 
-        away, other : points needed by the owner of the cube and by the other side.
+        away, other : points needed by the owner of the cube and by the other side. cube : value of the cube.
         """
         dead = self.dead_cube_value(away, other, cube)
         if cube >= away:
@@ -115,7 +127,10 @@ class _ModelBuilder(MetBuilder):
         return value
 
     def cash_point(self, away: int, other: int, cube: int) -> float:
-        """Find the game winning probability from which the opponent of the side that needs `away` passes a double."""
+        """Find the game winning probability from which on the opponent of the doubling side passes.
+
+        away, other : points needed by the doubling side and by the other. cube : value of the cube before the double.
+        """
         passed = self.chance_at(away - cube, other)
         take = self.owned_cube_value(other, away, 2 * cube)
         low = 0.0
@@ -126,7 +141,10 @@ class _ModelBuilder(MetBuilder):
         return high
 
     def centered_cube_chance(self, away: int, other: int) -> float:
-        """Return the match winning probability at the beginning of a game, with the cube in the middle."""
+        """Return the match winning probability of a side at the beginning of a game, with the cube in the middle.
+
+        away, other : points needed by the side and by the other.
+        """
         high = self.cash_point(away, other, 1)
         low = 1 - self.cash_point(other, away, 1)
         won = self.chance_at(away - 1, other)
@@ -138,11 +156,19 @@ class _ModelBuilder(MetBuilder):
 
 
 def make_met(length: int, wins: Wins, *, name: str, title: str = "", live: float = DEFAULT_EFFICIENCY) -> Met:
-    """Build the table of matches up to `length` points (1 to 64) of a game that both sides win equally often.
+    """Build a match equity table by a model, for a game that both sides win equally often.
 
-    wins : shares of gammons and backgammons in all wins. live : the cube's efficiency, 0 (dead) to 1 (live).
+    Parameters
+    ----------
+    length : points of the longest match, 1 to 64.
+    wins : shares of gammons and backgammons in all wins.
+    name, title : short and full name of the table; the short one if the title is empty.
+    live : the cube's efficiency, 0 (dead) to 1 (live).
 
-    Raises PositionError for a length, shares or an efficiency out of range.
+    Raises
+    ------
+    PositionError
+        For a length, shares or an efficiency out of range.
     """
     if not 1 <= length <= MAX_AWAY:
         raise PositionError(f"a match equity table has 1 to {MAX_AWAY} points, not {length}")
@@ -193,7 +219,9 @@ class Opening:
 
 
 def start_position(chequers: int) -> Position:
-    """Return the starting position of hypergammon: single chequers on the 24, 23 and 22 points.
+    """Return the starting position of hypergammon, the same for both sides.
+
+    It has single chequers on the 24, 23 and 22 points; with fewer chequers on the first of these.
 
     >>> str(start_position(2).us)
     '0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 1'
@@ -203,7 +231,7 @@ def start_position(chequers: int) -> Position:
 
 
 def evaluate_opening(table: Hypergammon | ExactHypergammon) -> Opening:
-    """Evaluate the opening with a hypergammon table."""
+    """Return the prospects of the side that wins the opening roll, from a hypergammon table."""
     total = np.zeros(len(POINTS_WON))
     rolls = list(combinations(range(1, 7), 2))
     for low, high in rolls:

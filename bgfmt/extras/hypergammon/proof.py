@@ -78,12 +78,15 @@ class Check:
         return np.asarray(self.table.records).reshape(-1, 28)
 
     def prove(self) -> Outcome:
-        """Check the table: compare it with each sweep of an iteration of its own; for a sample check one step."""
+        """Check the table; return the outcome.
+
+        The whole table is compared with each sweep of an iteration of its own; of a sample, one step is checked.
+        """
         which = self.work.sample_numbers(len(self.stored))
         return self._rerun() if which is None else self.one_step(which)
 
     def find_state(self) -> State:
-        """Return the sweep of the iteration that equals the table, or the nearest one."""
+        """Return the state (numbers after some sweep) of the iteration that equals the table, or the nearest one."""
         return nearest_state(self.iteration, self.stored, self.work.progress)
 
     def _rerun(self) -> Outcome:
@@ -119,7 +122,7 @@ class Check:
         )  # fmt: skip
 
     def one_step(self, which: Array | None) -> Outcome:
-        """Check one step of the iteration that starts from the table's own entries.
+        """Compute records anew from the table's own entries, and compare them with the stored ones.
 
         which : numbers of the records to check; None for all.
         """
@@ -255,7 +258,10 @@ class HypergammonProof(HyperProof[Hypergammon]):
     )
 
     def recompute(self, table: Hypergammon, threads: int) -> tuple[Table, int]:
-        """Return the nearest state of the iteration, and the number of records that differ from it."""
+        """Return the nearest state of the iteration as a table, and the number of records that differ from it.
+
+        If no state is near, the table itself and the number of all its records are returned.
+        """
         state = Check(table, Request(threads)).find_state()
         if not state.is_near or state.compared < table.positions**2:
             return table, table.positions**2

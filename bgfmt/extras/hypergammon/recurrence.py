@@ -27,7 +27,7 @@ NO_BLOT = 31  # stands for a landing that no play reaches
 
 
 def encode(values: Array) -> Array:
-    """Encode values (..., 10) float32 as records of 28 bytes, (..., 28) uint8."""
+    """Encode values (..., 10) float32, in the order of `decode`, as records of 28 bytes, (..., 28) uint8."""
     numbers = np.empty((*values.shape[:-1], 9), np.int32)
     numbers[..., :5] = (values[..., :5] * np.float32(WHOLE)).astype(np.int32)
     equities = values[..., 6:] * np.float32(1 / 6) + np.float32(0.5)
@@ -39,15 +39,16 @@ def encode(values: Array) -> Array:
 
 
 def numbers_of(records: Array) -> Array:
-    """Return the nine 24-bit numbers of records (..., 28), as (..., 9) int32."""
+    """Return the nine 24-bit numbers of records (..., 28) uint8, as (..., 9) int32."""
     wide = records[..., :27].astype(np.int32)
     return np.asarray(wide[..., 0::3] | wide[..., 1::3] << 8 | wide[..., 2::3] << 16)
 
 
 def decode(records: Array) -> Array:
-    """Decode records to values (..., 10) float32, as makehyper restarts from a file.
+    """Decode records (..., 28) uint8 to values (..., 10) float32, with the rounding of makehyper.
 
-    The cubeless equity is computed from the probabilities.
+    The values are win, win gammon, win backgammon, lose gammon, lose backgammon, then the equities cubeless (computed
+    from the probabilities), owned, centered, centered with Jacoby, opponent's cube.
     """
     numbers = numbers_of(records).astype(np.float32)
     out = np.empty((*records.shape[:-1], 10), np.float32)
@@ -61,9 +62,9 @@ def decode(records: Array) -> Array:
 
 
 def greatest_differences(one: Array, other: Array) -> Array:
-    """Return the greatest difference of a probability or equity between records, (m,).
+    """Return for each of m pairs of records the greatest difference of a probability or equity, (m,).
 
-    Records are (m, 28) uint8, or (m, 10) int64 bits of float64.
+    one, other : (m, 28) uint8 as in gnubg's files, or (m, 10) int64, the bits of float64.
     """
     if one.dtype == np.int64:
         gap = np.abs(one.view(np.float64) - other.view(np.float64))
@@ -73,12 +74,15 @@ def greatest_differences(one: Array, other: Array) -> Array:
 
 
 def boards_of(chequers: int) -> Array:
-    """Return the chequers on each point of every position, (n, 25) int64."""
+    """Return the chequers on points 1 to 24 and the bar in every position of a side, (n, 25) int64."""
     return board.unrank_array(np.arange(board.count(PLACES, chequers)), PLACES).astype(np.int64)
 
 
 def kinds_of(boards: Array) -> Array:
-    """Return the class of every record: OVER, ILLEGAL (both sides on one point), RACE or CONTACT; (n * n,) uint8."""
+    """Return the class of every record us * n + them, (n * n,) uint8: OVER, ILLEGAL, RACE or CONTACT.
+
+    OVER: a side has borne off all. ILLEGAL: both sides are on one point. boards : see `boards_of`.
+    """
     taken = (boards[:, :24] > 0).astype(np.float32)
     high = np.where(boards > 0, np.arange(PLACES), -1).max(axis=1)
     kinds = np.where(high[:, None] + high > 22, CONTACT, RACE).astype(np.uint8)
@@ -89,7 +93,11 @@ def kinds_of(boards: Array) -> Array:
 
 
 def ends_of(boards: Array, chequers: int, width: Any) -> Array:
-    """Return (2, n, 10): the records [nothing, side], a game won, and [side, nothing], one lost."""
+    """Return the values of finished games, (2, n, 10), by the position of the side that is not off.
+
+    Row [0, x] is for a side on roll that has won against x, row [1, x] for x on roll that has lost. boards : see
+    `boards_of`. width : float type of the result.
+    """
     gammon = boards.sum(axis=1) == chequers
     out = np.zeros((2, len(boards), 10), width)
     out[0, :, 0] = 1
@@ -103,7 +111,10 @@ def ends_of(boards: Array, chequers: int, width: Any) -> Array:
 
 
 def list_plays(boards: Array, threads: int) -> kernels.Lists:
-    """List the plays of all sides, with the tables that a step needs."""
+    """List the plays of all sides, and what a side's blots and blocked points mean for the other side's plays.
+
+    boards : see `boards_of`.
+    """
     n = len(boards)
     places = np.arange(24)
     terms = board.number_terms(PLACES)
@@ -172,7 +183,10 @@ class CheckedIteration:
         self.begin_again(divide=divide)
 
     def begin_again(self, *, divide: bool) -> None:
-        """Restore the state before the first sweep; divide : divide by 36, else multiply by its reciprocal."""
+        """Restore the state before the first sweep.
+
+        divide : divide sums over 36 throws by 36, else multiply by the reciprocal.
+        """
         n = self.positions
         self.values[:] = 0
         self.values[self.live] = [1, 1, 0, 0, 0, 2, 0, 0, 0, 0]
@@ -187,7 +201,7 @@ class CheckedIteration:
     def restart(self, stored: Array) -> None:
         """Load the records of a file and continue from them, as makehyper -r does.
 
-        stored : in the form of `encode_records`.
+        stored : all records in the file's form, see `encode_records`.
         """
         for first in range(0, len(stored), RECORDS_PER_BLOCK):
             some = slice(first, first + RECORDS_PER_BLOCK)
@@ -195,7 +209,7 @@ class CheckedIteration:
         self._go_on(self.state.divide)
 
     def load_values(self, values: Array) -> None:
-        """Continue from the values (n * n, 10) of an earlier state."""
+        """Continue from the values (n * n, 10) of an earlier state, a copy of the attribute `values`."""
         self.values[:] = values
         self._go_on(self.state.divide)
 
@@ -204,7 +218,10 @@ class CheckedIteration:
         kernels.negate_all(self.positions, self.values, self.state.turned)
 
     def sweep(self, *, races: bool = False) -> float:
-        """Run one sweep, over races only if `races`; return the greatest change of a number."""
+        """Update every record once; return the greatest change of a number.
+
+        races : only records without contact.
+        """
         n = self.positions
         state = self.state._replace(kinds=self._without_contact) if races else self.state
 
@@ -216,9 +233,10 @@ class CheckedIteration:
         return max(*changes, float(kernels.sweep_rows(0, n, False, state)))
 
     def differ(self, stored: Array, which: Array | None = None) -> Array:
-        """Return the numbers of the records, of `which` or all, in which a file differs from the current state.
+        """Return the numbers of the records in which a file differs from the current state.
 
-        stored : all records of the file, in the form of `encode_records`.
+        stored : all records of the file, in the form of `encode_records`. which : numbers of the records to compare;
+        all if None.
         """
         numbers = np.arange(len(stored)) if which is None else which
         parts = []
@@ -236,17 +254,24 @@ class CheckedIteration:
         return stored.view(np.float64) if self.exact else decode(stored)
 
     def decode_numbers(self, records: Array) -> Array:
-        """Return the numbers of records as a file stores them: nine of 24 bits, or ten float64."""
+        """Return the numbers in records of a file, undecoded: nine integers of 24 bits, or ten float64."""
         return records.view(np.float64) if self.exact else numbers_of(records)
 
 
 def check_steps(
     iteration: CheckedIteration, which: Array | None, slack: float, progress: Progress | None
 ) -> Iterator[tuple[Array, Array, Array]]:
-    """Compute one step of the iteration for the records `which` (all if None), from the current records.
+    """Compute records anew from the current ones, a few records at a time.
 
-    Yields (records, their values after the step, largest difference of each from the current value), for a few
-    records at a time. slack : plays whose cubeless values differ by no more count as equally good.
+    Parameters
+    ----------
+    which : numbers of the records; all if None.
+    slack : plays whose cubeless equities differ by no more count as equally good.
+    progress : called with (records done, records in all).
+
+    Yields
+    ------
+    (numbers of the records, their values (m, 10) after the step, largest difference of each from its current values)
     """
     width = iteration.values.dtype.type
     looked = which if which is not None else np.arange(len(iteration.kinds))

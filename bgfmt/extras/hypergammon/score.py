@@ -70,8 +70,8 @@ class Scores(IterationBase):
     def solve(self, score: Score, stepping: Stepping | None = None) -> SolvedScore:
         """Compute the match winning probability of the first side of `score` before the opening roll.
 
-        Only those entries of its match equity table are used that can follow. stepping : called after each step with
-        its number and the greatest change.
+        Only those entries of its match equity table are used that can follow. stepping : called after each iteration
+        with its number and the greatest change. SolverError if the values do not converge.
         """
         kept = columns.match_columns(score, gammons=True)
         worth, steps, change = self.solve_values(kept, stepping)
@@ -85,9 +85,15 @@ class Scores(IterationBase):
     def solve_values(
         self, kept: columns.Columns, stepping: Stepping | None = None
     ) -> tuple[Array, int, float]:
-        """Compute the values of all records for the columns `kept`; return (values, steps, last change).
+        """Compute the values of all records for some cube states; return (values, iterations, change in the last).
 
-        values[mover, own side, other side, column], (2, n, n, K), is the value to the mover.
+        values[mover, own side, other side, column], (2, n, n, K), is the value (2 * match winning probability - 1) to
+        the player who has just moved, with one column for each cube state.
+
+        Parameters
+        ----------
+        kept : the cube states and their doubles.
+        stepping : called after each iteration with its number and the greatest change.
         """
         worth = np.zeros((2, self.n, self.n, len(kept)))
         for side in (0, 1):
@@ -112,7 +118,10 @@ class Scores(IterationBase):
         raise SolverError(f"numbers still change by {change:g} after {MAX_STEPS} steps")
 
     def average_opening(self, worth: Array) -> Array:
-        """Return (K,) values of player a before the opening roll: either side begins, with one of fifteen rolls."""
+        """Return the values of player a before the opening roll, (K,), one for each cube state.
+
+        Either side begins, with one of fifteen rolls. worth : values from `solve_values`.
+        """
         plays = self.plays
         sides = self.sides
         us = self.start
@@ -139,12 +148,18 @@ SIDES = "bgfmt.extras.hypergammon.solver.plays:Sides(i8.1C, u4.1C, u4.2C, u2.2C)
 def update_rows(
     worth: Array, others: Array, plays: Plays, sides: Sides, kinds: Array, doubling: Any, first: int, last: int
 ) -> Array:  # fmt: skip
-    """Update others[them, us] of the rows us first to last - 1 on roll from `worth`.
+    """Compute the values of the records of sides us in first..last-1 on roll, from those after their plays.
 
-    Returns the greatest changes by class.
+    Parameters
+    ----------
+    worth, others : (n, n, K) values to the player who has just moved, of the side on roll and of the other. Entries
+        others[them, us] are updated from worth.
+    plays, sides, kinds : see `IterationBase`.
+    doubling : what the side on roll may do in each of K columns, as one side of `bgfmt.solver.columns.Doubling`.
 
-    plays, sides, kinds : see `IterationBase`. doubling : what the side on roll may do in each of K columns, as one
-    side of `bgfmt.solver.columns.Doubling`.
+    Returns
+    -------
+    (4,), the greatest change by class of records.
     """
     may, passed, source, add, times = doubling
     first_play = plays.first

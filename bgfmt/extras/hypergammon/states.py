@@ -61,20 +61,20 @@ class State:
 
     @property
     def is_near(self) -> bool:
-        """Return True if the file may be this state or a damaged copy: a few records differ, or a quarter at most."""
+        """Whether the file may be this state or a damaged copy of it: a few records differ, or a quarter at most."""
         return len(self.differ) <= max(ALWAYS_FEW, self.compared // WRONG_ONE_IN)
 
 
 def nearest_state(
     iteration: recurrence.CheckedIteration, stored: Array, progress: Progress | None = None
 ) -> State:
-    """Return the state that a file equals, or the one from which it differs in the fewest records.
+    """Return the state of the iteration that a file equals, or the one from which it differs in the fewest records.
 
-    If finished games or races differ too much, only these are compared.
+    A state is the numbers after some sweep. If finished games or races differ too much, only these are compared.
 
     Parameters
     ----------
-    iteration : left in any state.
+    iteration : its values are changed.
     stored : the file's records in the form of `CheckedIteration.encode_records`.
     progress : called with (sweeps, most sweeps).
     """
@@ -105,7 +105,14 @@ def nearest_state(
 def compare(
     iteration: recurrence.CheckedIteration, stored: Array, state: State, which: Array | None = None
 ) -> State:
-    """Compare the records `which` of a file, all if None, with the current state; return it with the result."""
+    """Compare records of a file with the current numbers of the iteration; return `state` with the result filled in.
+
+    Parameters
+    ----------
+    stored : the file's records in the form of `CheckedIteration.encode_records`.
+    state : describes how the current numbers were reached.
+    which : numbers of the records to compare; all if None.
+    """
     differ = iteration.differ(stored, which)
     state = replace(state, compared=len(stored) if which is None else len(which), differ=differ)
     some = differ if state.is_near or which is not None else differ[:0]

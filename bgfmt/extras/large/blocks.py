@@ -31,12 +31,15 @@ class FileChecksums:
 
     @property
     def root(self) -> str:
-        """The root of the tree of block checksums, hexadecimal."""
+        """The root of the tree of block checksums (see `compute_root`), hexadecimal."""
         return compute_root(self.blocks)
 
 
 def compute_checksums(source: Source, progress: Callable[[int, int], None] | None = None) -> FileChecksums:
-    """Compute all checksums of a source in one pass; `progress` is called with (bytes done, bytes in all)."""
+    """Compute MD5, SHA-256 and the checksums of the 1 MiB blocks of a source in one pass.
+
+    progress : called with (bytes done, bytes in all).
+    """
     md5 = hashlib.md5(usedforsecurity=False)
     sha256 = hashlib.sha256()
     blocks = bytearray()
@@ -52,12 +55,14 @@ def compute_checksums(source: Source, progress: Callable[[int, int], None] | Non
 
 
 def hash_block(piece: bytes | memoryview) -> bytes:
-    """Return the 32-byte checksum of one block."""
+    """Return the 32-byte checksum of one block: SHA-256 of a zero byte and the block."""
     return hashlib.sha256(b"\0" + bytes(piece)).digest()
 
 
 def compute_root(blocks: bytes) -> str:
-    """Compute the root of concatenated block checksums, hexadecimal; FormatError if their length is invalid.
+    """Compute the root of the hash tree over concatenated 32-byte block checksums, hexadecimal.
+
+    FormatError if their length is zero or no multiple of 32.
 
     >>> compute_root(hash_block(b"a") + hash_block(b"b") + hash_block(b"c"))[:16]
     '36642e73c2540ab1'
@@ -74,10 +79,12 @@ def compute_root(blocks: bytes) -> str:
 
 
 def find_damaged_blocks(source: Source, blocks: bytes) -> list[int]:
-    """Return the numbers of blocks whose checksum differs from the list `blocks`.
+    """Return the indices of the 1 MiB blocks of a source whose checksum differs from the expected one.
 
     The source may be the first part of a download: blocks beyond its end are ignored, a truncated block
     differs.
+
+    blocks : the expected 32-byte checksums, concatenated.
     """
     many = min(len(blocks) // CHECKSUM_BYTES, -(-source.size // BLOCK))
     wrong = []

@@ -44,7 +44,7 @@ class Folder:
         return os.path.join(self.path, *key.split("/"))
 
     def read_parts(self, key: str, starts: list[int], size: int) -> list[bytes]:
-        """Read `size` bytes of an object from each of the offsets `starts`."""
+        """Read `size` bytes of an object from each of the offsets `starts`; fewer where the object ends."""
         with open(open_regular(self._name(key)), "rb", buffering=0) as file:
             return [system.read_at(file.fileno(), size, start) for start in starts]
 
@@ -84,7 +84,7 @@ class Folder:
         return {p.relative_to(self.path).as_posix(): p.stat().st_size for p in files}
 
     def list_foreign(self) -> list[tuple[str, str]]:
-        """Return (key, description) of files that no writer of objects leaves.
+        """Return (key, description) of files in the folder that are neither objects nor unfinished objects.
 
         These are links, pipes, devices and other `.part` files.
         """
@@ -100,7 +100,7 @@ class Folder:
         return found
 
     def remove_one(self, key: str) -> None:
-        """Remove an object and its unfinished copies of killed writers, then the folder if it is empty."""
+        """Remove an object and what killed writers left of it (`.part` files), then its folder if that is empty."""
         with contextlib.suppress(OSError):
             for name in os.listdir(self.path):
                 if name == key or (name.startswith(f"{key}.") and name.endswith(".part")):
@@ -108,14 +108,14 @@ class Folder:
             os.rmdir(self.path)
 
     def remove(self, prefix: str) -> None:
-        """Remove all objects below a prefix, unfinished ones included."""
+        """Remove all objects whose key begins with ``prefix/``, unfinished ones included."""
         for folder, _, names in os.walk(self._name(prefix), topdown=False):
             for name in names:
                 os.unlink(os.path.join(folder, name))
             os.rmdir(folder)
 
     def sweep(self) -> None:
-        """Remove unfinished objects left by killed writers of this machine."""
+        """Remove unfinished objects (`.part` files) left by killed writers of this machine."""
         for path in Path(self.path).rglob("*.part"):
             pid = path.name.split(".")[-2].partition("-")[0]
             if pid.isdecimal() and not _is_alive(int(pid)):
@@ -142,7 +142,7 @@ class Remote(Folder):
         return len(data)
 
     def sweep(self) -> None:
-        """Keep everything: objects of such a store appear whole."""
+        """Do nothing: objects of an object store appear whole, so none is unfinished."""
 
     def list_foreign(self) -> list[tuple[str, str]]:
         """Return an empty list: an object store has neither links nor unfinished objects."""
@@ -174,7 +174,7 @@ class Remote(Folder):
 
 
 def is_store_address(path: object) -> bool:
-    """Return whether this is an address for fsspec, rather than a path of a file or a web address."""
+    """Return whether this is an address of an object store that fsspec opens, rather than a path or a web address."""
     return is_address(path) and not is_url(path)
 
 
@@ -187,11 +187,17 @@ class ChunkStore:
         self.read = self.written = 0
 
     def key(self, array: str, place: Place) -> str:
-        """Return the key of a chunk, in zarr's default encoding with a dot as separator."""
+        """Return the key of a chunk, such as ``equities/c.0.2.0``: zarr's default encoding with a dot as separator.
+
+        array, place : name of the array, and indices of the chunk in its grid.
+        """
         return f"{array}/{'.'.join(['c', *map(str, place)])}"
 
     def write_chunk(self, array: str, place: Place, values: Array) -> int:
-        """Store a chunk; return its checksum."""
+        """Store a chunk with its CRC-32C; return that checksum.
+
+        array, place : name of the array, and indices of the chunk in its grid.
+        """
         data = np.ascontiguousarray(values, values.dtype.newbyteorder("<")).reshape(-1).view(np.uint8)
         total = crc32c(data)
         self.places.write(self.key(array, place), [data.data, total.to_bytes(CHECKSUM_BYTES, "little")])
@@ -206,7 +212,7 @@ class ChunkStore:
         Parameters
         ----------
         array, place
-            Name of the array, and index of the chunk in its grid.
+            Name of the array, and indices of the chunk in its grid.
         dtype, shape
             Of the chunk.
         room
@@ -214,8 +220,10 @@ class ChunkStore:
 
         Raises
         ------
-        CorruptError, TruncatedError
-            If the chunk is not what was stored.
+        TruncatedError
+            If the chunk is missing or too short.
+        CorruptError
+            If the chunk is too long, or its checksum is wrong.
         """
         key = self.key(array, place)
         name = f"{self.name}/{key}"
@@ -238,7 +246,10 @@ class ChunkStore:
         return values.view(dtype).reshape(shape), said
 
     def read_parts(self, array: str, place: Place, starts: list[int], size: int) -> bytes:
-        """Read `size` bytes from each offset of a chunk, without checksum; TruncatedError if they are missing."""
+        """Read `size` bytes from each of the offsets `starts` of a chunk, concatenated; no checksum is verified.
+
+        array, place : name of the array, and indices of the chunk in its grid. TruncatedError if bytes are missing.
+        """
         key = self.key(array, place)
         try:
             data = b"".join(self.places.read_parts(key, starts, size))
@@ -250,7 +261,10 @@ class ChunkStore:
         return data
 
     def size(self, array: str, place: Place) -> int:
-        """Return the size of a stored chunk in bytes, -1 if it does not exist."""
+        """Return the size of a stored chunk in bytes, -1 if it does not exist.
+
+        array, place : name of the array, and indices of the chunk in its grid.
+        """
         return self.places.size(self.key(array, place))
 
     def read_metadata(self, key: str) -> bytes:
@@ -268,7 +282,10 @@ class StoreSource(MemorySource):
 
 
 def open_store(path: PathLike) -> StoreSource | None:
-    """Open a store of chunks; None for a folder that is none, FormatError for one that has lost its description."""
+    """Open a store of chunks; return None for a folder that is no store.
+
+    FormatError for a folder that has arrays of a store but no `zarr.json` of its own.
+    """
     if is_store(path):
         return StoreSource(path)
     if has_arrays(path):

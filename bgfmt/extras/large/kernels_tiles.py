@@ -20,13 +20,17 @@ PLACES_PER_RUN = 128  # places processed together, so that their lanes stay in t
 def store_turned(
     stored: Any, columns: int, gammons: bool, near: Any, side: int, at: int, run: Any, records: Any
 ) -> None:  # fmt: skip
-    """Set near[t // block, at + j, t % block] to the turned record (t, j), of sides t against places j.
+    """Convert stored records to values as seen by the side that has just moved, and write them to `near`.
+
+    The record of side t against place j (rank of a position in order of pips) goes to near[t // block, at + j, t %
+    block].
 
     Parameters
     ----------
     stored : (m, places * columns) uint16, of sides from number `side` on.
-    near : (blocks, places of the window, block), a record each, as an integer of its size.
-    run : (PLACES_PER_RUN * columns,) int16 working space. records : the same as whole records.
+    gammons : the equities count gammons, in units of 1/16383.
+    near : (blocks, places, block), a record each, as an integer of its size.
+    run : (PLACES_PER_RUN * columns,) int16 working space. records : the same memory as whole records.
     """
     block = near.shape[2]
     places = stored.shape[1] // columns
@@ -46,10 +50,19 @@ def compute_records(
     first: int, last: int, near: Any, window: int, ends: Any, results: Any, weights: Any, columns: int,
     gammons: bool, out: Any, row: int, place: int, low: int, high: int,
 ) -> None:  # fmt: skip
-    """Compute the records (u, t) of u in first..last-1 and the lanes' t: the maxima over u's results, roll by roll.
+    """Compute the records of pairs (u, t): the sides at places first..last-1 on roll against the sides t of `near`.
 
-    near (places of the window, lanes) int16, of places from `window` on. out[row + u - first, (place + x) * columns +
-    k], uint16, becomes column k of t number x, for low <= x < high.
+    A record is the mean over the 21 rolls of the best value in each column. Places are ranks of positions in order of
+    pips.
+
+    Parameters
+    ----------
+    near, window : (places, sides * columns) int16, values as seen by the side that has just moved, of places from
+        `window` on.
+    ends, results, weights : places after each roll, see `PipOrder`, and the weight 1 or 2 of each roll.
+    gammons : the equities count gammons, in units of 1/16383.
+    out, row, place : uint16; for low <= x < high, the record of u against side x of `near` goes to out[row + u -
+        first], from column (place + x) * columns on.
     """
     lanes = near.shape[1]
     at = np.arange(near.shape[0]).astype(np.int32)

@@ -38,13 +38,13 @@ class PlacedPairs(LazyRows):
 
     @property
     def chunks(self) -> int:
-        """Number of squares along a side."""
+        """Number of stored squares along a side of the table."""
         return -(-self.shape[0] // self.chunk)
 
     def piece(self, rows: Array, first: int, last: int) -> Array:
-        """Return the records of places `rows` against places first..last-1, of shape (rows, places, k).
+        """Return some records as (rows, columns, k), both sides given by place: their index in the stored order.
 
-        rows : consecutive places.
+        rows : consecutive places of the sides on roll. first, last : the opponents are at places first..last-1.
         """
         start = int(rows[0])
         c = self.chunk

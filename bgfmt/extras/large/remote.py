@@ -55,7 +55,7 @@ def open_url(
     retries: int = RETRIES,
     headers: Mapping[str, str] | None = None,
 ) -> Source:
-    """Open an http or https address as a source.
+    """Open a file at an http or https address as a source that fetches and caches pages of it.
 
     Parameters
     ----------
@@ -75,7 +75,10 @@ def open_url(
 
     Raises
     ------
-    NetworkError, RangeNotSupportedError
+    NetworkError
+        There is no usable response from the server.
+    RangeNotSupportedError
+        The server sends whole files only, and this one has more than `whole_bytes` bytes.
     MissingExtraError
         Without urllib3.
     """
@@ -164,7 +167,7 @@ class RemoteSource(RangeSource):
         self.pages(sorted({page for pages in wanted for page in pages})[:most])
 
     def pages(self, numbers: Iterable[int]) -> dict[int, bytes]:
-        """Return pages by number; missing ones are fetched, neighbours in one request."""
+        """Return pages of the file as {number: bytes}; those not cached are fetched, neighbours in one request."""
         with self._lock:
             numbers = sorted(numbers)
             missing = np.array([page for page in numbers if page not in self._pages], np.int64)
@@ -197,7 +200,10 @@ class RemoteSource(RangeSource):
         return [b"".join(next(done) for _ in range(0, size, MAX_REQUEST_BYTES)) for _, size in ranges]
 
     def pick(self, offset: int, width: int, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return records by number, as `RangeSource.pick`; the pages of many records are fetched together."""
+        """Return the records `numbers`, (m, width), of an array of records of `width` bytes that begins at `offset`.
+
+        The pages of many records are fetched together.
+        """
         out = np.empty((len(numbers), width), np.uint8)
         order = np.argsort(numbers, kind="stable")
         # a record may span two pages, which must still be cached when it is read
@@ -235,7 +241,7 @@ class _Again(Exception):
 
 
 def retry(ask: Callable[..., T]) -> Callable[..., T]:
-    """Wrap a request to a server so that it is repeated after network failures, up to `web.retries` times."""
+    """Decorate a method of `Web` so that it is repeated after failures of the network, up to `web.retries` times."""
 
     def asking(web: Web, *numbers: int) -> T:
         begun = time.monotonic()
@@ -292,7 +298,7 @@ class Web:
         self._pool = self._manager()
 
     def facts(self) -> dict[str, Any]:
-        """Return the number of requests and of bytes fetched since the file was opened."""
+        """Return the counts `requests` and `bytes_fetched` since the file was opened."""
         return {"requests": self.requests, "bytes_fetched": self.bytes_fetched}
 
     def close(self) -> None:
@@ -314,7 +320,7 @@ class Web:
 
     @retry
     def fetch_first(self, size: int) -> tuple[bytes, bytes | None]:
-        """Fetch the first page; return (page, None), or (b"", whole file) from a server without byte ranges."""
+        """Fetch the first `size` bytes: return (bytes, None), or (b"", whole file) if the server has no ranges."""
         response = self._get(0, size)
         try:
             if response.status == 200:
@@ -335,7 +341,7 @@ class Web:
 
     @retry
     def fetch(self, offset: int, size: int) -> bytes:
-        """Fetch exactly this range; SourceChangedError if the file was replaced since it was opened."""
+        """Fetch `size` bytes from an offset; SourceChangedError if the file was replaced since it was opened."""
         response = self._get(offset, size)
         try:
             same = response.status == 206 and version_mark(response) == self.seen
@@ -426,7 +432,10 @@ class Web:
 
 
 def strip_credentials(url: str, urllib3: Any) -> tuple[str, dict[str, str]]:
-    """Return the address without user name and password, and the request header that carries them."""
+    """Return the address without user name and password, and a dict with the request header that carries them.
+
+    The dict is empty if the address has none. urllib3 : the module.
+    """
     try:
         parts = urlsplit(url)
         host = parts.hostname
@@ -444,7 +453,10 @@ def strip_credentials(url: str, urllib3: Any) -> tuple[str, dict[str, str]]:
 
 
 def version_mark(response: Any) -> str:
-    """Return what identifies the version of a file: its ETag, else Last-Modified, else its size."""
+    """Return a text that identifies the version of a file: its ETag, else Last-Modified, else its size.
+
+    response : of urllib3.
+    """
     tag = response.headers.get("ETag") or response.headers.get("Last-Modified")
     if tag is None:
         tag = response.headers.get("Content-Range", "").rpartition("/")[2]

@@ -70,7 +70,7 @@ class StoreReport:
     sum: str = ""
 
     def count(self, tile: TileReport) -> None:
-        """Add a finished tile to the statistics of a solve."""
+        """Add a finished tile (a block of the table that is solved as a whole) to the statistics of a solve."""
         self.made += tile.written > 0
         self.found += tile.written == 0
         self.read += tile.read
@@ -89,9 +89,10 @@ class StoredPlan(NamedTuple):
 def plan_stored(
     solver: Solver, *, workers: int, memory: int | None = None, grid: TileGrid | None = None
 ) -> StoredPlan:
-    """Return a plan of a solve through a store for this many workers with `memory` bytes each.
+    """Return a plan of a solve through a store of chunks: its tiles, and the memory that a worker needs.
 
-    By default 2.4 GB, or the minimum if that is more. SolverError if `memory` is too little.
+    workers : number of workers. memory : bytes that each of them may use; by default 2.4 GB, or the minimum if that
+    is more. grid : the tiles, if they are fixed. SolverError if `memory` is too little.
     """
     ((_, _, columns), _), *_ = solver.arrays().values()
     points = solver.points
@@ -109,9 +110,17 @@ def plan_stored(
 def fill_store(
     solver: Solver, file: OutputFile | None, path: str, route: Route, *, layers: bool
 ) -> StoreReport:
-    """Solve a table into the store `path`, and write it to a file; errors as in `bgfmt.solve`.
+    """Solve a table into the store of chunks at `path`, and write it to a file.
 
-    layers : solve by layers if the store is new and memory allows, by tiles otherwise.
+    Parameters
+    ----------
+    file : the file; None for the store alone.
+    route : threads or workers, device, memory, and whether to resume or overwrite.
+    layers : solve by layers of equal pip count if the store is new and memory allows, by tiles otherwise.
+
+    Raises
+    ------
+    The errors of `bgfmt.solve`.
     """
     require("a solve through a store", ("google_crc32c", "large"), *jit.modules())
     known = _read_description(solver, path, route.resume, route.force)
@@ -225,7 +234,14 @@ class Filling:
         self.store, self.report = ChunkStore(self.path), StoreReport(self.grid)
 
     def run(self, workers: Workers, layers: bool, device: str, check: bool) -> None:
-        """Compute all chunks that the store lacks, and mark it as complete once every chunk exists."""
+        """Compute all chunks that the store lacks, and mark it as complete once every chunk exists.
+
+        Parameters
+        ----------
+        layers : solve by layers of equal pip count, into an empty store; else by tiles.
+        device : name of the device that runs the kernels, "" for none.
+        check : verify the checksums of existing chunks, so that damaged ones are computed again.
+        """
         grid = self.grid
         store = self.store
         name = self.path if is_store_address(self.path) else os.path.abspath(self.path)
@@ -279,7 +295,7 @@ class Filling:
         self.report_progress()
 
     def report_progress(self) -> None:
-        """Report progress: the pairs solved, plus rows of the file weighted by the share of time they take."""
+        """Report progress in pairs solved, plus the rows written to the file weighted by the time that they take."""
         if self.progress is None:
             return
         n = self.grid.n
@@ -294,9 +310,9 @@ class Filling:
 
 @contextlib.contextmanager
 def write_meanwhile(filling: Filling, threads: int) -> Iterator[None]:
-    """Write complete rows of the store to the file while the block fills it.
+    """Return a context manager that writes complete rows of the store to the file while its block fills the store.
 
-    The file appears when the block ends without error.
+    The file appears when the block ends without error. threads : number of threads that write.
     """
     file = filling.file
     if file is None:
@@ -345,7 +361,7 @@ class Merge:
         self.most = max(1, MERGE_BYTES // self.out[:1].nbytes)
 
     def parts(self, first: int, past: int) -> Iterator[tuple[int, int]]:
-        """Split the range of places first..past-1 into (first, past) pairs, each in one row of chunks."""
+        """Split rows first..past-1 of the store into ranges (first, past), each within one row of chunks."""
         chunk = self.facts.chunk
         while first < past:
             last = min(past, first + self.most, (first // chunk + 1) * chunk)
@@ -353,7 +369,10 @@ class Merge:
             first = last
 
     def write_rows(self, first: int, past: int) -> int:
-        """Write the rows of places first..past-1 and sync them to the disk; return how many they are."""
+        """Write rows first..past-1 of the store to the file and sync them to the disk; return their number.
+
+        SolverError if a row of the file was changed by others since it was first written.
+        """
         n = self.facts.n
         c = self.facts.chunk
         order = self.order
@@ -383,11 +402,14 @@ class ChunkStores:
         return fill_store(solver, file, path, route, layers=layers)
 
     def remove(self, path: str) -> None:
-        """Remove a store, and its folder if nothing else is in it."""
+        """Remove a store of chunks, and its folder if nothing else is in it."""
         remove(path)
 
     def describe_plan(self, solver: Solver, route: Route) -> tuple[dict[str, Any], dict[str, str]]:
-        """Return what a solve would take, as numbers by name and as lines of text by title."""
+        """Return what a solve through a store would take, as (numbers by name, lines of text by title).
+
+        Names are `what`, `tiles`, `memory` (bytes a worker), `workers`, and in bytes `read`, `written` and `output`.
+        """
         workers = thread_count(route.threads)
         if isinstance(route.workers, str):
             workers = workers_class(route.workers).count(route.workers) or max(8, workers)

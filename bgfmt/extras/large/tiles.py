@@ -79,7 +79,7 @@ class TileGrid:
 
     @property
     def size(self) -> int:
-        """Number of groups."""
+        """Number of groups of positions, which is the number of tiles along a side of the table."""
         return -(-self.n // self.side)
 
     @property
@@ -93,7 +93,10 @@ class TileGrid:
         return self.chunk * self.chunk * self.columns * BYTES_PER_NUMBER + 4
 
     def tiles(self) -> list[Tile]:
-        """List all tiles, each after those it needs, and first those that many others wait for."""
+        """List all tiles as (i, j), i <= j: all pairs of group i with group j, either side on roll.
+
+        Each is listed after those that it needs, and first those for which many others wait.
+        """
         found = [(i, j) for i in range(self.size) for j in range(i, self.size)]
         return sorted(found, key=lambda tile: (tile[0] + tile[1], tile[1] - tile[0]))
 
@@ -106,23 +109,26 @@ class TileGrid:
         return [(a, b) for a, b in ((i - 1, j), (i, j - 1)) if 0 <= a <= b]
 
     def group(self, i: int) -> tuple[int, int]:
-        """Return the places of a group, first and past the last."""
+        """Return the places (ranks of positions in order of pips) of group i, as (first, past the last)."""
         return i * self.side, min(self.n, (i + 1) * self.side)
 
     def layers(self, i: int) -> list[tuple[int, int]]:
-        """Return the pip layers that lie in a group, clipped to it, as (first place, past the last)."""
+        """Return the places of group i in layers of equal pip count, each as (first, past the last)."""
         low, high = self.group(i)
         inner = self.cuts[(self.cuts > low) & (self.cuts < high)].tolist()
         edges = [low, *inner, high]
         return list(pairwise(edges))
 
     def window(self, i: int) -> int:
-        """Return the first place that a play from group i may lead to, rounded down to a whole chunk."""
+        """Return the lowest place that a play from group i may lead to, rounded down to a whole chunk.
+
+        A place is the rank of a position in order of pips.
+        """
         return int(self._windows[i])
 
     @cached_property
     def starts(self) -> Array:
-        """The first place of each group and, last, the number of positions."""
+        """The first place (rank in order of pips) of each group and, last, the number of positions."""
         return np.append(np.arange(self.size) * self.side, self.n)
 
     @cached_property
@@ -132,19 +138,19 @@ class TileGrid:
         return first
 
     def needed_strips(self, tile: Tile) -> list[Strip]:
-        """Return the strips of finished tiles that the tile reads."""
+        """Return the strips (part of a group's rows) of other tiles that must be read to solve a tile."""
         i, j = tile
         strips = [Strip(j, self.window(i), self.group(i)[0])]
         return strips if i == j else [*strips, Strip(i, self.window(j), self.group(j)[0])]
 
     def written_strips(self, tile: Tile) -> list[Strip]:
-        """Return the strips that the tile writes."""
+        """Return the one or two strips (part of a group's rows) that a solved tile consists of."""
         i, j = tile
         strips = [Strip(i, *self.group(j))]
         return strips if i == j else [*strips, Strip(j, *self.group(i))]
 
     def chunks_of(self, strip: Strip) -> list[tuple[int, int]]:
-        """Return (row, column) of the chunks of a strip."""
+        """Return (row, column) in the grid of chunks of each chunk that a strip touches."""
         rows, columns = (
             range(low // self.chunk, -(-high // self.chunk))
             for low, high in (self.group(strip.row), (strip.low, strip.high))
@@ -152,14 +158,14 @@ class TileGrid:
         return [(a, b) for a in rows for b in columns]
 
     def pairs(self, tile: Tile) -> int:
-        """Count the pairs of a tile."""
+        """Count the pairs of positions of a tile; either side on roll counts as a pair of its own."""
         (a, b) = self.group(tile[0])
         (c, d) = self.group(tile[1])
         return (b - a) * (d - c) * (1 if tile[0] == tile[1] else 2)
 
     @cached_property
     def spans(self) -> tuple[Array, Array]:
-        """(chunk rows of each group, chunk columns of its window).
+        """Number of chunk rows of each group, and of chunk columns of the places below it that its plays may reach.
 
         A tile reads the rows of one group times the columns of the other, and the other way round.
         """
@@ -171,7 +177,7 @@ class TileGrid:
     def bytes_moved(self) -> tuple[int, int]:
         """Bytes (read, written) of the store if every tile is solved once.
 
-        The sum over all pairs of groups equals that of all rows times that of all windows.
+        The sum over all pairs of groups equals that of all rows times that of all columns, see `spans`.
         """
         rows, windows = self.spans
         return int(rows.sum() * windows.sum()) * self.chunk_bytes, self.chunks**2 * self.chunk_bytes
@@ -180,8 +186,8 @@ class TileGrid:
     def memory(self) -> int:
         """Greatest memory in bytes of solving a tile, in addition to the interpreter and the list of plays.
 
-        It consists of the values of one group and the records of the other against a window, the values of a layer,
-        and the tile itself.
+        It consists of the values of one group and the records of the other against the places that plays may reach,
+        the values of a layer, and the tile itself.
         """
         span = int((self.starts[1:] - self._windows).max())
         wide = int(np.diff(self.starts).max())
@@ -200,10 +206,17 @@ def grid_of(
     side: int | None = None,
     chunk: int | None = None,
 ) -> TileGrid:
-    """Choose the grid for `workers` workers with `memory` bytes each (None: as the side needs).
+    """Choose how to divide a two-sided table into tiles and chunks.
 
     Small tiles keep many workers busy, large ones read less: without `side` there are four groups for each worker, at
     most `MAX_GROUPS`, or more if the memory requires it.
+
+    Parameters
+    ----------
+    columns : numbers of a record, 4 or 1.
+    workers : number of workers.
+    memory : bytes that a worker may use for a tile; no limit if None.
+    side, chunk : places along a side of a tile and of a chunk; chosen if None.
     """
     cuts = layer_cuts(points, chequers)
     n = int(cuts[-1])
@@ -252,9 +265,10 @@ class TileKernels:
         self.block = (LANES if order.n > 4000 else LANES // 2) // 4 if columns == 4 else LANES
 
     def turned_buffer(self, name: str, places: int, sides: int) -> Any:
-        """Return working space for the values of sides against places, as seen by the side that moved.
+        """Return working space for values of sides against places, as seen by the side that has just moved.
 
-        The next call with this name returns the same memory.
+        The shape is (blocks of sides, places, columns of a block), int16. The next call with this name returns the
+        same memory.
         """
         return buffer(name, (-(-sides // self.block), places, self.block * self.columns), np.int16)
 
@@ -266,9 +280,13 @@ class TileKernels:
         return buffer(name, (rows, numbers), np.uint16, self.empty)
 
     def store_turned(self, stored: Any, near: Any, side: int, at: int) -> None:
-        """Store the values of records, as seen by the side that moved, into `near` from `side` and place `at` on.
+        """Convert stored records to values as seen by the side that has just moved, and write them to `near`.
 
-        stored : (sides, places * columns) records as stored.
+        Parameters
+        ----------
+        stored : (sides, places * columns) uint16, records as stored.
+        near : from `turned_buffer`.
+        side, at : indices in `near` of the first side and of the first place.
         """
         if stored.size:
             run = buffer("run", (kernels.PLACES_PER_RUN * self.columns,), np.int16)
@@ -290,9 +308,17 @@ class TileKernels:
         row: int,
         place: int,
     ) -> None:
-        """Compute the records of us[0]..us[1]-1 against sides[0]..sides[1]-1 of `near`.
+        """Compute the stored records of pairs: sides at places us[0]..us[1]-1, on roll, against some sides of `near`.
 
-        The places of `near` begin at `window`. Records are written to out[row.., (place + sides[0]) * columns..].
+        A place is the rank of a position in order of pips.
+
+        Parameters
+        ----------
+        near : from `turned_buffer`, values as seen by the side that has just moved.
+        window : place of the first row of `near`.
+        sides : range of indices along the sides of `near`, (first, past the last).
+        out : uint16, receives the records of us[0] in row `row`, of us[0] + 1 in the next, and so on.
+        row, place : the record against side x of `near` begins in its row at column (place + x) * columns.
         """
         order = self.order
         block = self.block
@@ -326,14 +352,14 @@ class TileSolve:
     stakes: Stakes = SINGLE
 
     def make(self, tile: Tile) -> TileReport:
-        """Solve a tile, unless all its chunks exist."""
+        """Solve a tile and write its chunks, unless all of them exist; return what it cost."""
         began = time.perf_counter()
         store = ChunkStore(self.path)
         kernels = 0.0 if self.finished(store, tile) else self._work(store, tile)
         return TileReport(tile, store.read, store.written, time.perf_counter() - began, kernels)
 
     def make_tile(self, tile: Tile) -> TileReport:
-        """Solve a tile like `make`; raise OSError if this machine does not see the store."""
+        """Solve a tile as `make` does; raise OSError if this machine does not see the store."""
         try:
             ChunkStore(self.path).read_metadata(ROOT)
         except FileNotFoundError:
@@ -343,7 +369,7 @@ class TileSolve:
         return self.make(tile)
 
     def finished(self, store: ChunkStore, tile: Tile) -> bool:
-        """Return True if all chunks of a tile exist, in full size and, with `check`, undamaged."""
+        """Return True if all chunks of a tile exist in full size and, if the field `check` is set, undamaged."""
         grid = self.grid
         chunks = [at for strip in grid.written_strips(tile) for at in grid.chunks_of(strip)]
         if not self.check:
@@ -440,14 +466,14 @@ class TileSolve:
 
 
 def play_list_bytes(points: int, chequers: int) -> int:
-    """Return the memory in bytes of the list of plays that every worker needs, and of computing it."""
+    """Return the memory in bytes that a worker needs to compute and hold the list of all plays of a table size."""
     n = board.count(points, chequers)
     return n * (8 * results_per_position(points, chequers) + 168 + 8 * points + 56)
 
 
 @cache
 def order_of(points: int, chequers: int) -> PipOrder:
-    """Return the positions in order of pips with their plays, computed once a process."""
+    """Return the positions in order of pips with the results of their rolls; cached for each size."""
     return pip_order(points, chequers)
 
 
@@ -484,7 +510,10 @@ class ChunkWriter:
         self._lock = threading.Lock()
 
     def take(self, squares: Squares, made: Array) -> None:
-        """Take the records of a block from `Pairs`."""
+        """Copy the records that a step of `Pairs` has computed into their chunks; write the chunks that are complete.
+
+        squares : which pairs they are. made : the records, flat uint16.
+        """
         c = self.solve.grid.chunk
         place = 0
         records = made.view(self.type)
@@ -528,9 +557,9 @@ class ChunkWriter:
 
 
 def solve_layers(solve: TileSolve, workers: Workers) -> Iterator[tuple[int, int]]:
-    """Solve layer by layer into an empty store; yields the progress after each layer.
+    """Solve a table in layers of equal pip count into an empty store.
 
-    Yields (pairs solved, the first place whose records may be missing).
+    Yields after each layer (pairs solved, number of first rows of the store that are certainly complete).
     """
     grid = solve.grid
     order = order_of(grid.points, grid.chequers)

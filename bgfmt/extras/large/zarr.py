@@ -62,30 +62,33 @@ class StoreDescription:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Shape of the array of equities."""
+        """Shape of the array of equities, (n, n, columns)."""
         return self.n, self.n, self.columns
 
     @property
     def chunk_shape(self) -> tuple[int, int, int]:
-        """Shape of a chunk."""
+        """Shape of a chunk, (chunk, chunk, columns)."""
         return self.chunk, self.chunk, self.columns
 
     def group_json(self) -> bytes:
-        """Build zarr.json of the group."""
+        """Build the `zarr.json` of the store's root group, which has this description as attributes."""
         spec = {"version": VERSION, **asdict(self)}
         return _json({"zarr_format": 3, "node_type": "group", "attributes": {"bgfmt": spec}})
 
     def array_json(self) -> bytes:
-        """Build zarr.json of the equities."""
+        """Build the `zarr.json` of the array of equities."""
         return _array(self.shape, self.chunk_shape, "uint16", ("us", "them", "equity"))
 
     def numbers_json(self) -> bytes:
-        """Build zarr.json of the position numbers."""
+        """Build the `zarr.json` of the array of position numbers in order of pips."""
         return _array((self.n,), (self.n,), "int64", ("place",))
 
 
 def parse_description(text: bytes, name: str) -> StoreDescription:
-    """Parse the zarr.json of a store's group; raises HeaderError if bgfmt did not write it."""
+    """Parse the `zarr.json` of a store's root group; HeaderError if bgfmt did not write it.
+
+    name : what error messages call the store.
+    """
 
     def need(right: bool, field: str, expected: object, value: object) -> None:
         if not right:
@@ -188,7 +191,7 @@ class Zarr(Format[StoredEquities]):
         return "a store of chunks is a folder written by a solve; it cannot be written as a file"
 
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
-        """Verify the checksum of every chunk, and the checksum of the store over all of them."""
+        """Verify the checksums of all chunks and of the whole store; yield a `Fault` for each error."""
         return self.audit_in_parts(source, extent, lambda look, rows: (look(source, row) for row in rows))
 
     def audit_in_parts(self, source: Source, extent: Extent, run: RunParts) -> Iterator[Fault]:
@@ -212,7 +215,10 @@ class Zarr(Format[StoredEquities]):
 
 
 def audit_row(source: Source, row: int) -> tuple[int, list[Fault], bytes]:
-    """Verify one row of chunks: return its index, the faults, and the checksums of its chunks concatenated."""
+    """Verify one row of chunks of a store; return (row, faults, checksums of its intact chunks concatenated).
+
+    source : the store. row : index in the grid of chunks.
+    """
     spec = parse_description(source.bytes(0, source.size), source.name)
     store: ChunkStore = source.store  # type: ignore[attr-defined]
     faults = []

@@ -111,8 +111,13 @@ class HypergammonSolver(Solver):
     def sweeps(
         self, threads: int | None = None, most_sweeps: int = MAX_SWEEPS, *, begin: Iteration | None = None
     ) -> Iterator[Iteration]:
-        """Yield the state of the solve after every sweep; the next sweep changes the values of the last state.
+        """Yield the state of the solve after every sweep over all records, until it has converged.
 
+        All states share one array of values, which the next sweep changes.
+
+        Parameters
+        ----------
+        most_sweeps : greatest number of sweeps.
         begin : state from which to continue, instead of the initial numbers.
         """
         planned = self.plan()
@@ -147,10 +152,15 @@ class HypergammonSolver(Solver):
         Parameters
         ----------
         state : file in which the state is saved from time to time.
-        resume : continue from that file, to the same numbers.
+        resume : continue from that file; the result has the same numbers.
         force : start anew if an interrupted run left a state.
 
-        Raises ScratchError if there is a state and neither is given.
+        Raises
+        ------
+        ScratchError
+            There is a state, and neither `resume` nor `force` is set.
+        OutputExistsError
+            `state` is a file of another kind.
         """
         begun = states.start_checksum(self.restart)
         begin = None
@@ -223,15 +233,15 @@ class IterationBase:
         self.reset()
 
     def reset(self) -> None:
-        """Start over: restore the classes before the first sweep, and forget earlier changes."""
+        """Start over: update the records of all classes again, and forget earlier changes."""
         self.now = self.kinds.copy()
         self._before = np.empty(0)
         self._size = 0.0
 
     def greatest_change(self, changes: list[Array]) -> Any:
-        """Return the greatest change of a number, from the changes by class.
+        """Return the greatest change of a number in a sweep; from then on skip races if none of them has changed.
 
-        Stop updating races that no longer change.
+        changes : arrays (4,), the greatest change by class of records in a part of the sweep.
         """
         by_class = np.max(changes, axis=0)
         if by_class[RACE] == 0:  # races look at races alone: none will change any more
@@ -239,9 +249,11 @@ class IterationBase:
         return by_class[CONTACT:].max()
 
     def extrapolate(self, sweeps: int, values: Array) -> bool:
-        """Apply Aitken's extrapolation at the end of a cycle of sweeps, if changes shrink by a steady factor.
+        """Apply Aitken's extrapolation after every `CYCLE_SWEEPS` sweeps, if changes shrink by a steady factor.
 
-        values : rows of numbers, changed in place. Returns True if they were changed.
+        Call it after each sweep.
+
+        sweeps : number of the sweep. values : the numbers, changed in place. Returns True if they were changed.
         """
         if sweeps % CYCLE_SWEEPS == CYCLE_SWEEPS - 2:
             self._before = values.copy()
@@ -270,7 +282,10 @@ class IterationBase:
         return float(sum(self.map_rows(part_sum, self.rows)))
 
     def map_rows(self, function: Callable[[int, int], Any], arguments: list[tuple[int, int]]) -> list[Any]:
-        """Call the function for each pair of arguments, on threads; an error or interrupt in one call ends all."""
+        """Call the function for each pair of arguments on threads; return the results in the order of the arguments.
+
+        An error or interrupt in one call ends all.
+        """
         if self.threads == 1:
             return [function(*pair) for pair in arguments]
         return list(self.pool.map(lambda pair: function(*pair), arguments))
@@ -311,7 +326,7 @@ class _Solve(IterationBase):
         self.update_replies()
 
     def update_replies(self) -> None:
-        """Compute the replies to the current values: the values of all records to the side that has just moved."""
+        """Compute the replies to the current values: the value of each record to the side that has just moved."""
         self.map_rows(lambda a, b: sweep.update_all_replies(self._state, a, b), self.rows)
 
     def sweep(self) -> Any:

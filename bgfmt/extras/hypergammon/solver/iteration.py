@@ -44,12 +44,12 @@ class Iteration:
 
     @property
     def resumable(self) -> bool:
-        """True if a solve that continues from here gives the same numbers as an uninterrupted one."""
+        """Whether a solve that continues from this state gives the same numbers as an uninterrupted one."""
         return not is_extrapolated(self.chequers, self.recipe) or self.sweeps % CYCLE_SWEEPS == 0
 
     @property
     def table(self) -> Hypergammon | ExactHypergammon:
-        """The numbers as makehyper writes them, truncated to 24 bits; under ``exact`` unchanged."""
+        """The numbers as a table: truncated to 24 bits as by makehyper; under recipe ``exact`` unchanged float64."""
         how: dict[str, Any] = {
             "points": PLACES, "chequers": self.chequers, "recipe": self.recipe,
             "provenance": f"solved by bgfmt, recipe {self.recipe}, {self.sweeps} sweeps",
@@ -67,5 +67,5 @@ class Iteration:
 
 
 def is_extrapolated(chequers: int, recipe: str) -> bool:
-    """Return whether a solve extrapolates its values between cycles of sweeps."""
+    """Return whether a solve of this size and recipe extrapolates its values every few sweeps."""
     return recipe == "exact" and chequers >= EXTRAPOLATED_CHEQUERS

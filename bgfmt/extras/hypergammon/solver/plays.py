@@ -72,7 +72,10 @@ class Plays(NamedTuple):
 
 
 def list_sides(boards: Array) -> Sides:
-    """List what the other side needs to know of the sides `boards`, (n, 25) chequers."""
+    """List what each side means to the other side's plays: points that it blocks, and blots.
+
+    boards : (n, 25), chequers on points 1 to 24 and the bar of every position number.
+    """
     landings = boards[:, BAR - 1 :: -1]
     blots = landings == 1
     blocked = np.where((landings > 1).any(axis=1), (landings > 1).argmax(axis=1), OPEN)
@@ -91,7 +94,10 @@ def list_sides(boards: Array) -> Sides:
 
 
 def list_moves(boards: Array) -> Moves:
-    """List the moves of one chequer of each of the sides `boards`, (n, 25) chequers."""
+    """List the moves of one chequer of each side, for each die.
+
+    boards : (n, 25), chequers on points 1 to 24 and the bar of every position number.
+    """
     n = len(boards)
     moves = Moves(np.zeros((n, 6), np.int64), np.zeros((n, 6, 3), np.int64), np.zeros((n, 6, 3), np.int64))
     side, down = np.nonzero(boards[:, ::-1])
@@ -116,7 +122,10 @@ def list_moves(boards: Array) -> Moves:
 
 
 def list_plays(boards: Array, pool: ThreadPoolExecutor) -> Plays:
-    """List all plays of the sides `boards`, (n, 25) chequers."""
+    """List all plays of each side, for each roll and each point that the other side may block.
+
+    boards : (n, 25), chequers on points 1 to 24 and the bar of every position number.
+    """
     moves = list_moves(boards)
 
     def of_side(us: int) -> tuple[Array, ...]:
@@ -139,9 +148,16 @@ MOVES = "bgfmt.extras.hypergammon.solver.plays:Moves(i8.2C, i8.3C, i8.3C)"
 
 @njit(f"{MOVES}, i8, u4.2C, u4.2C, u2.1C, u4.1C")
 def plays_of_side(moves: Moves, us: int, first: Array, last: Array, after: Array, landed: Array) -> int:
-    """List the plays of one side in the form of `Plays`, numbered from 0; return their number.
+    """List the plays of side `us` (a position number) in the form of `Plays`; return their number.
 
-    If no play reaches a landing, blocking it changes nothing.
+    Where no play reaches a landing (point on which a chequer comes to rest), blocking it changes nothing, and the
+    plays of the unblocked side are used.
+
+    Parameters
+    ----------
+    moves : moves of one chequer of all sides.
+    first, last : (25, 21), receive ranges of plays, numbered from 0.
+    after, landed : flat, receive the plays.
     """
     lines = np.empty((2, MAX_PLAYS, 3), np.int64)
     reached = 0
@@ -169,12 +185,17 @@ def plays_of_side(moves: Moves, us: int, first: Array, last: Array, after: Array
 def plays_of_roll(
     moves: Moves, us: int, blocked: int, high: int, low: int, lines: Array, after: Array, landed: Array, start: int
 ) -> int:  # fmt: skip
-    """Write the plays of a roll that use the most dice, from `start` on; return where they end.
+    """Write the plays of a roll that use the most dice to `after` and `landed` from index `start` on; return the end.
 
     If only one die can be played, the larger must be. Equal plays are listed once.
 
-    lines (2, MAX_PLAYS, 3) : working space, positions in the middle of a play: the side, the landings, and the
-    highest index that the next chequer may leave (sources of a double never rise, except from the bar).
+    Parameters
+    ----------
+    moves, us : moves of one chequer of all sides, and the position number of the side that plays.
+    blocked : the landing (index on which a chequer comes to rest) that the other side blocks.
+    high, low : the dice.
+    lines : (2, MAX_PLAYS, 3) working space, positions in the middle of a play: the side, the landings, and the
+        highest index that the next chequer may leave (sources of a double never rise, except from the bar).
     """
     end = start
     best = 0

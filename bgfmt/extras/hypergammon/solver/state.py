@@ -32,7 +32,10 @@ CHECKSUM_BYTES = hashlib.sha256().digest_size
 
 
 def start_checksum(restart: Hypergammon | Iteration | None) -> str:
-    """Return the SHA-256 of the numbers that a solve starts from, in hexadecimal; "" without a restart."""
+    """Return the SHA-256 in hexadecimal of the numbers that a solve starts from; "" if these are the usual ones.
+
+    restart : the table or state that the solve starts from, None for the usual numbers.
+    """
     if restart is None:
         return ""
     digest = hashlib.sha256()
@@ -50,7 +53,7 @@ def is_state(path: PathLike) -> bool:
 
 
 def write(iteration: Iteration, path: PathLike, begun: str) -> None:
-    """Write a state, replacing an older one.
+    """Write the state of a solve to a file, replacing an older one.
 
     begun : `start_checksum` of the solve.
     """
@@ -70,7 +73,20 @@ def write(iteration: Iteration, path: PathLike, begun: str) -> None:
 
 
 def read(path: PathLike, chequers: int, recipe: str, begun: str) -> Iteration:
-    """Read a state of the same solve; raise SolverError for no state, ScratchError for a damaged or another one."""
+    """Read the state of a solve from a file.
+
+    Parameters
+    ----------
+    chequers, recipe : of the solve that is to be continued.
+    begun : its `start_checksum`.
+
+    Raises
+    ------
+    SolverError
+        The file is no state of a solve.
+    ScratchError
+        The state is damaged, or one of another solve.
+    """
     name = os.fspath(path)
     n = board.count(PLACES, chequers)
     if not is_state(path):

@@ -60,7 +60,8 @@ SWEEP_STATE64 = "bgfmt.extras.hypergammon.solver.sweep:SweepState(f8.3C, f8.3C, 
 def best_cube_equity(one: Any, centered: Any, doubled: Any) -> Any:
     """Return the equity of a side on roll that may double, after its best cube action and the answer to it.
 
-    centered : without doubling. doubled : with the cube turned, in units of the new cube.
+    one : 1 in the type of the others. centered : equity without doubling. doubled : equity after a double and a take,
+    in units of the new cube.
     """
     two = min(one, doubled + doubled)
     return two if two >= centered else centered
@@ -68,7 +69,7 @@ def best_cube_equity(one: Any, centered: Any, doubled: Any) -> Any:
 
 @njit(f"{SWEEP_STATE}, i8, i8", f"{SWEEP_STATE64}, i8, i8")
 def update_reply(state: SweepState, us: int, them: int) -> None:
-    """Compute the reply to record [us, them]: its value to them, if they have just moved; see `SweepState`."""
+    """Compute the reply to record [us, them]: its value to `them`, who have just moved, `us` being on roll."""
     record = state.values[us, them]
     reply = state.replies[them, us]
     one = record.dtype.type(1)
@@ -86,7 +87,7 @@ def update_reply(state: SweepState, us: int, them: int) -> None:
 
 @njit(f"{SWEEP_STATE}, i8, i8", f"{SWEEP_STATE64}, i8, i8")
 def update_all_replies(state: SweepState, first: int, last: int) -> None:
-    """Compute the replies to the records of the rows first to last - 1; see `update_reply`."""
+    """Compute the replies to all records of the rows first to last - 1 (sides on roll); see `update_reply`."""
     for us in range(first, last):
         for them in range(len(state.values)):
             update_reply(state, us, them)
@@ -94,7 +95,7 @@ def update_all_replies(state: SweepState, first: int, last: int) -> None:
 
 @njit()
 def compute_record(state: SweepState, plays: Plays, sides: Sides, us: int, them: int, out: Array) -> None:
-    """Compute the ten numbers of record [us, them] from the replies to it, into `out`."""
+    """Compute the ten numbers of record [us, them], us on roll, from the values after each play, into out (10,)."""
     replies = state.replies
     after = plays.after
     landed = plays.landed
@@ -172,9 +173,9 @@ def compute_record(state: SweepState, plays: Plays, sides: Sides, us: int, them:
 
 @njit(f"{SWEEP_STATE}, i8, i8, f4.1C, f4.1C", f"{SWEEP_STATE64}, i8, i8, f8.1C, f8.1C")
 def store_record(state: SweepState, us: int, them: int, numbers: Array, changes: Array) -> None:
-    """Store a record and update the reply to it.
+    """Store the ten numbers of record [us, them], and update its value to the side that has just moved.
 
-    changes (4,) : the greatest change of a number so far, by class, updated.
+    changes : (4,), greatest change of a number so far by class of records; updated.
     """
     record = state.values[us, them]
     kind = state.kinds[us, them]
@@ -188,7 +189,10 @@ def store_record(state: SweepState, us: int, them: int, numbers: Array, changes:
 
 @njit(f"{SWEEP_STATE}, {PLAYS}, {SIDES}, i8, i8", f"{SWEEP_STATE64}, {PLAYS}, {SIDES}, i8, i8")
 def sweep_above_diagonal(state: SweepState, plays: Plays, sides: Sides, first: int, last: int) -> Array:
-    """Update the records [us, them] of the rows first to last - 1 with us < them; return the changes by class."""
+    """Update the records [us, them] of the rows us = first to last - 1 with them > us.
+
+    Returns (4,), the greatest change of a number by class of records.
+    """
     n = len(state.values)
     changes = np.zeros(4, state.values.dtype)
     out = np.empty(NUMBERS, state.values.dtype)
@@ -209,10 +213,13 @@ def compute_below_diagonal(
     state: SweepState, plays: Plays, sides: Sides, first: int, last: int, inward: Array, part: int, parts: int,
     block: Array,
 ) -> None:  # fmt: skip
-    """Compute the records [us, them] of the rows first to last - 1 with us >= them, except those that are `inward`.
+    """Compute the records [us, them] of the rows us = first to last - 1 with them <= us, without storing them.
 
-    block : (rows, n, 10), takes them. inward : (n,) whether records against a side may depend on these rows. part,
-    parts : compute every `parts`-th column, beginning with column `part`.
+    Parameters
+    ----------
+    inward : (n,) whether records against a side may depend on these rows; such records are omitted.
+    part, parts : of `parts` threads, this one computes every `parts`-th block of columns, from block `part` on.
+    block : (rows, n, 10), receives the numbers.
     """
     for column in range(part * COLUMNS_AT_ONCE, last, parts * COLUMNS_AT_ONCE):
         for us in range(first, last):
@@ -228,9 +235,14 @@ def compute_below_diagonal(
 def store_in_order(
     state: SweepState, plays: Plays, sides: Sides, first: int, last: int, inward: Array, block: Array
 ) -> Array:
-    """Store the rows first to last - 1 up to the diagonal, in order, and compute the records that are `inward`.
+    """Store the records [us, them] with them <= us of the rows us = first to last - 1, one after the other.
 
-    block : (rows, n, 10) results of `compute_below_diagonal`. Returns the greatest changes by class.
+    Returns (4,), the greatest change of a number by class of records.
+
+    Parameters
+    ----------
+    inward : (n,) whether records against a side may depend on these rows; such records are computed here.
+    block : (rows, n, 10), the results of `compute_below_diagonal` for the others.
     """
     changes = np.zeros(4, state.values.dtype)
     for us in range(first, last):
