@@ -167,10 +167,13 @@ _MARKED = re.compile(
 
 def texts() -> dict[str, str]:
     """The generated texts, by the name that stands in their marks."""
+    commands = (*STATE, *MET, *specific_options("cube"), *specific_options("play"))
     return {
         **{name: markdown(shapes.SHAPES[name]) for name in _PAGE},
-        "options": option_table((*STATE, *MET, *specific_options("cube"), *specific_options("play"))),
-        "parameters": option_table([name for name in options() if name != "position"], http=True),
+        "options": option_table(commands),
+        "parameters": option_table(
+            [name for name in options() if name not in ("position", *commands)], http=True
+        ),
         "typescript": "\n\n".join(map(typescript, shapes.SHAPES.values())),
     }
 
