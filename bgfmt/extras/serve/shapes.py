@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from bgfmt.analysis.answers import MetName, RankedPlay, SideRace, SourcedAnswer
@@ -77,14 +78,21 @@ class Entry(NamedTuple):
     about: str
 
 
-def entries(shape: type[Plain]) -> list[Entry]:
+@cache
+def entries(shape: type[Plain]) -> tuple[Entry, ...]:
     """Return the fields of a class of answers with their types and descriptions, in order."""
     out = []
     for name, path, optional, _ in shape.fields:
         hint, about = _hint(shape, path)
         kind = _type(hint)
         out.append(Entry(name, optional, kind._replace(nullable=kind.nullable and not optional), about))
-    return out
+    return tuple(out)
+
+
+@cache
+def _hints(owner: Any) -> dict[str, Any]:
+    """Return the evaluated annotations of a class or function; evaluating them takes milliseconds."""
+    return get_type_hints(owner, include_extras=True)
 
 
 def _hint(owner: Any, path: str) -> tuple[Any, str]:
@@ -92,8 +100,7 @@ def _hint(owner: Any, path: str) -> tuple[Any, str]:
     first, _, rest = path.partition(".")
     attribute: Any = getattr(owner, first, None)
     function = getattr(attribute, "fget", None) or getattr(attribute, "func", None)
-    hints = get_type_hints(function or owner, include_extras=True)
-    hint = hints["return" if function else first]
+    hint = _hints(function or owner)["return" if function else first]
     if rest:
         bare = get_args(hint)[0] if get_origin(hint) is Annotated else hint
         return _hint(next(one for one in (*get_args(bare), bare) if one is not type(None)), rest)
