@@ -7,7 +7,7 @@ import os
 
 
 def main() -> None:
-    """Run the command line; an interrupt while it is loaded is one line as well."""
+    """Run the command line; an interrupt (Ctrl-C) while modules are loaded prints one line, no traceback."""
     try:
         import signal  # here, where an interrupt is caught already
 

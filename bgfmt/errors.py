@@ -81,9 +81,9 @@ end_lost: Callable[[str], None] | None = None
 
 
 def format_bytes(data: object, most: int = 16) -> str:
-    """Format a few bytes for a message: as text if printable, else hexadecimal; other objects by `str`.
+    """Format bytes for a message: as text if all shown are printable, else hexadecimal; other objects by `str`.
 
-    most : number of bytes shown; the rest is "...".
+    most : number of bytes shown; " ..." stands for the rest. No bytes at all are "the end".
     """
     if not isinstance(data, bytes):
         return str(data)
@@ -344,9 +344,9 @@ def install_hint(*extras: str) -> str:
 
 
 def require(what: str, *needed: tuple[str, str]) -> None:
-    """Raise a MissingExtraError that names all missing modules at once, unless every module can be imported.
+    """Check that optional modules can be imported; one MissingExtraError names all that are missing.
 
-    needed : (module, extra of this package that has it).
+    what : what needs them, for the message. needed : pairs (module, extra of this package that installs it).
     """
     missing = [pair for pair in needed if find_spec(pair[0]) is None]
     if missing:
@@ -356,7 +356,10 @@ def require(what: str, *needed: tuple[str, str]) -> None:
 
 
 def extra(module: str, need: str, install: str) -> Any:
-    """Import a module that may not be installed; MissingExtraError, which says what needs it, if it is not."""
+    """Import a module that may not be installed; MissingExtraError if it is not.
+
+    need : what needs the module, the beginning of the message. install : the command that installs it.
+    """
     try:
         return import_module(module)
     except ImportError:

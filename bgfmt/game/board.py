@@ -119,12 +119,18 @@ class Side:
 
     @classmethod
     def parse(cls, text: str) -> Side:
-        """Parse a list of counts ("0 2 2 2 0 4"), or any identifier, of which it returns the side on roll."""
+        """Parse a list of counts ("0 2 2 2 0 4", the ace point first), or return the side on roll of any identifier.
+
+        PositionError for text that is neither.
+        """
         value: Side = notation("parse_side")(text)
         return value
 
     def padded(self, points: int) -> tuple[int, ...]:
-        """Return the counts on points 1..`points`, the 25th being the bar; PositionError if a chequer is beyond."""
+        """Return `points` numbers of chequers, the ace point first; with `points` = 25 the last is the bar.
+
+        PositionError if a chequer is beyond these points, or `points` is not 1 to 25.
+        """
         if not 1 <= points <= BAR:
             raise PositionError(f"a side has 1 to {MAX_POINTS} points and the bar, not {points}")
         if self.highest > points:
@@ -135,12 +141,18 @@ class Side:
         return self.counts + (0,) * (points - len(self.counts))
 
     def number(self, points: int) -> int:
-        """Return the position number in a database of `points` points; with 25 the bar is the last (hypergammon)."""
+        """Return the side's position number in a database of `points` points; with `points` = 25 the 25th is the bar.
+
+        Databases of hypergammon count the bar as a point. PositionError if a chequer is beyond these points.
+        """
         return rank(self.padded(points))
 
     @classmethod
     def from_number(cls, number: int, points: int) -> Side:
-        """Return the side with this position number in a database of `points` points (the 25th is the bar)."""
+        """Return the side with this position number in a database of `points` points, of which a 25th is the bar.
+
+        PositionError for a negative number, `points` below 1, or a number that needs more than fifteen chequers.
+        """
         counts = unrank(number, points)
         return cls(*counts[:MAX_POINTS], bar=sum(counts[MAX_POINTS:]))
 
@@ -166,13 +178,16 @@ class Position:
 
     @classmethod
     def parse(cls, text: str) -> Position:
-        """Parse any identifier, or the counts of two sides ("4 3 1 / 3 3 2"), the one on roll first."""
+        """Parse any identifier, or the counts of two sides ("4 3 1 / 3 3 2", ace points first), side on roll first.
+
+        PositionError for any other text.
+        """
         value: Position = notation("parse_position")(text)
         return value
 
     @property
     def id(self) -> str:
-        """gnubg's Position ID."""
+        """gnubg's Position ID, 14 characters."""
         value: str = notation("position_id")(self)
         return value
 
@@ -184,7 +199,7 @@ class Position:
 
     @property
     def contact(self) -> bool:
-        """Whether the sides have not yet passed each other."""
+        """Whether a chequer of one side still has to pass one of the other."""
         return self.us.highest + self.them.highest > 24
 
     @property
@@ -212,7 +227,7 @@ class Position:
 
 
 def rank(counts: tuple[int, ...] | list[int]) -> int:
-    """Compute the position number of counts on points 1..len(counts), the ace point first."""
+    """Compute the position number of one side's counts on points 1..len(counts), the ace point first."""
     number = above = 0
     for k, chequers in enumerate(reversed(counts), 1):
         above += chequers
@@ -221,7 +236,10 @@ def rank(counts: tuple[int, ...] | list[int]) -> int:
 
 
 def unrank(number: int, points: int) -> tuple[int, ...]:
-    """Compute the counts on points 1..`points` of a position number; the inverse of `rank`."""
+    """Compute one side's counts on points 1..`points` from its position number; the inverse of `rank`.
+
+    PositionError for a negative number, or one that needs more than fifteen chequers.
+    """
     if number < 0 or points < 1:
         raise PositionError(f"no position has number {number} on {points} points")
     left = number
@@ -240,9 +258,9 @@ def unrank(number: int, points: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=64)
 def number_terms(points: int) -> NDArray[np.int64]:
-    """Return the terms of position numbers: read-only int64 of shape (points, 16).
+    """Return the binomials that a position number is the sum of: read-only int64 of shape (points, 16).
 
-    Row k-1, column s holds C(s + k - 1, k), the term of s chequers on the k highest points.
+    Row k-1, column s is C(s + k - 1, k), the term of a side with s chequers on its k highest points.
     """
     table = np.array(
         [[comb(s + k - 1, k) for s in range(MAX_CHEQUERS + 1)] for k in range(1, points + 1)], "i8"
@@ -252,9 +270,10 @@ def number_terms(points: int) -> NDArray[np.int64]:
 
 
 def rank_array(counts: ArrayLike, first: int = 0) -> NDArray[np.int64]:
-    """Compute the position numbers, int64 of shape (...), of counts of shape (..., points); the 25th is the bar.
+    """Compute the position numbers, int64 of shape (...), of sides' counts of shape (..., points).
 
-    PositionError if a count is negative or a row has more than 15 chequers; it counts rows from `first`.
+    With 25 points the 25th is the bar. first : number of the first row, for messages. PositionError, which names the
+    row, if a count is negative or a row has more than 15 chequers.
     """
     rows = np.asarray(counts)
     if rows.ndim == 0 or rows.dtype.kind not in "iub" or not 1 <= rows.shape[-1] <= BAR:
@@ -279,7 +298,10 @@ def rank_array(counts: ArrayLike, first: int = 0) -> NDArray[np.int64]:
 
 
 def unrank_array(numbers: ArrayLike, points: int) -> NDArray[np.int8]:
-    """Compute the counts, int8 of shape (..., points), of position numbers of shape (...)."""
+    """Compute sides' counts, int8 of shape (..., points), from position numbers of shape (...).
+
+    PositionError if a number is negative or needs more than fifteen chequers.
+    """
     left = np.array(numbers, np.int64)
     if left.size and (left.min() < 0 or left.max() >= count(points, MAX_CHEQUERS)):
         raise PositionError(
@@ -300,16 +322,16 @@ def unrank_array(numbers: ArrayLike, points: int) -> NDArray[np.int8]:
 
 
 def order_by_pips(points: int, chequers: int) -> NDArray[np.int64]:
-    """Return the position numbers of a table of `points` x `chequers`, sorted by pip count, then by number."""
+    """Return all position numbers of `points` points and up to `chequers` chequers, by pip count, then by number."""
     counts = unrank_array(np.arange(count(points, chequers)), points)
     return np.argsort(counts.astype(np.int64) @ np.arange(1, points + 1), kind="stable")
 
 
 def corner_numbers(points: int, chequers: int, wider: int) -> NDArray[np.int64]:
-    """Compute where the positions of a small table are in a table of more points.
+    """Compute at which position numbers a table of more points has the positions of a smaller table.
 
-    Returns, for each position of the table of `points` x `chequers` in order, its position number in a table of
-    `wider` points.
+    points, chequers : size of the smaller table. wider : points of the larger one. Returns an array that maps each
+    position number of the smaller table to that of the same side in the larger one.
     """
     counts = unrank_array(np.arange(count(points, chequers)), points)
     return rank_array(np.pad(counts, ((0, 0), (0, wider - points))))

@@ -99,7 +99,10 @@ DEFINITIONS = (
 
 
 def board(state: GameState) -> str:
-    """Draw the board of a state as SVG, with its cube and dice; it uses the shared definition `#empty` of a page."""
+    """Draw the board of a state as an SVG element, with cube and dice; the side on roll plays from the bottom.
+
+    The empty board is drawn by reference to `#empty`, so the page must contain `DEFINITIONS` once.
+    """
     position = state.position
     label = f"On roll: {_points(position.us)}. Other side: {_points(position.them)}."
     out = [f'<svg class="board" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">']
@@ -164,7 +167,7 @@ def _square(x: float, y: float, number: int) -> str:
 
 
 def picture(position: GameState | Position) -> str:
-    """Draw the board as one self-contained SVG."""
+    """Draw the board as one SVG that depends on nothing else in a page; see `board`."""
     drawn = board(as_state(position))
     drawn = drawn.replace('<svg class="board"', '<svg xmlns="http://www.w3.org/2000/svg" class="bgfmt-board"')
     return drawn.replace('<use href="#empty"/>', f"<style>{STYLE}</style>{_definitions()}")
@@ -174,16 +177,16 @@ def picture(position: GameState | Position) -> str:
 
 
 def html_table(rows: Iterable[Sequence[Any]], names: Iterable[str]) -> str:
-    """Format rows of plain values as an HTML table, with column names."""
+    """Format rows of plain values (numbers, text, lists, dicts) as an HTML table; `names` are the headings."""
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     body = "".join(f"<tr>{''.join(f'<td>{html(one)}</td>' for one in row)}</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"
 
 
 def html(value: Any) -> str:
-    """Format a plain value as HTML.
+    """Format a plain value as HTML: a dict as a table with a row for each key.
 
-    An object is a table of its fields, a list of objects a table with fields as columns.
+    A list of dicts is a table with keys as columns, of at most `MAX_ROWS` rows; other lists are joined by commas.
     """
     if isinstance(value, Mapping):
         fields = (f"<tr><th>{escape(str(name))}</th><td>{html(one)}</td></tr>" for name, one in value.items())

@@ -17,9 +17,9 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def draw(position: Position, chequers: int = MAX_CHEQUERS) -> str:
-    """Draw a whole board; X is the side on roll, points are numbered from its ace point.
+    """Draw a whole board as text; X is the side on roll, and points are numbered from its ace point.
 
-    chequers : how many a side began with, from which those borne off are computed.
+    chequers : how many each side began with, from which those borne off are computed.
 
     >>> from bgfmt import Side
     >>> print(draw(Position(Side(4, 3, 1), Side(3, 3, 2))))
@@ -60,7 +60,7 @@ def draw(position: Position, chequers: int = MAX_CHEQUERS) -> str:
 
 
 def draw_side(side: Side) -> str:
-    """Draw one side's points from its highest quarter down, and the number of chequers borne off.
+    """Draw one side's points as text, from its highest occupied quarter of the board down, with a line of counts.
 
     >>> print(draw_side(Side(0, 2, 2, 2, 0, 4)))
      6  5  4  3  2  1

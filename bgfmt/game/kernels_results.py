@@ -25,7 +25,10 @@ MAX_ORDER_RESULTS = 1024  # upper bound for one order of two dice: points square
 
 @njit("i1.1C, i8.2C", "i8.1C, i8.2C")
 def rank_counts(counts: Any, terms: Any) -> int:
-    """Return the position number of counts (points,); terms as `board.number_terms`."""
+    """Return the position number of one side's counts (points,), the ace point first.
+
+    terms : what `board.number_terms` returns for these points.
+    """
     above = 0
     number = 0
     for k in range(counts.size):
@@ -36,10 +39,10 @@ def rank_counts(counts: Any, terms: Any) -> int:
 
 @njit()
 def may_move(counts: Any, i: int, die: int) -> bool:
-    """Return whether the chequer on index i may move by a die.
+    """Return whether the rules of bearing off let a chequer on point i + 1 (index i of `counts`) move by a die.
 
-    It is borne off only if none is outside the home board, and with a larger die only if none is on a higher
-    point.
+    A chequer is borne off only if none is outside the home board, and with a larger die than needed only if none is
+    on a higher point. There is no contact. False if the point is empty.
     """
     if counts[i] == 0:
         return False
@@ -53,7 +56,10 @@ def may_move(counts: Any, i: int, die: int) -> bool:
 
 @njit()
 def shift_chequers(counts: Any, i: int, die: int, by: int) -> None:
-    """Move a chequer by a die from index i (by = 1), or take the move back (by = -1)."""
+    """Move a chequer by a die from index i of `counts` in place (by = 1), or take the move back (by = -1).
+
+    With a die larger than i the chequer is borne off.
+    """
     counts[i] -= by
     if i >= die:
         counts[i - die] += by
@@ -61,11 +67,21 @@ def shift_chequers(counts: Any, i: int, die: int, by: int) -> None:
 
 @njit("i1.2C, i8.2C, i8.1C, i8.2C, i4.2C")
 def single_moves(counts: Any, terms: Any, place: Any, starts: Any, results: Any) -> None:
-    """Fill in the results of moving one chequer with each die, for all positions in their order.
+    """Find the results of moving one chequer with each die, for every position of one side.
 
-    counts (n, points) int8 in that order, such as by pips; terms as `board.number_terms`; place maps position
-    numbers to it; starts (6, n + 1) int64 and results (6, n * points) int32 are filled, a CSR for each die, the
-    moves of a position from the highest point down.
+    Positions are listed in some order, such as by pips, and identified by their index in it.
+
+    Parameters
+    ----------
+    counts
+        (n, points) int8, the chequers of each position in that order.
+    terms
+        What `board.number_terms` returns for these points.
+    place
+        (n,) index in that order of each position number.
+    starts, results
+        (6, n + 1) int64 and (6, n * points) int32, filled: with die d, position x can become the positions
+        results[d - 1, starts[d - 1, x] : starts[d - 1, x + 1]], moves from the highest point first.
     """
     n, points = counts.shape
     after = np.zeros(points, np.int64)
@@ -138,12 +154,20 @@ def _four(starts: Any, results: Any, die: int, x: Any, a: Any, b: Any) -> int:
 
 @njit("i8.2C, i4.2C, i8.1C, i8.1C, i4.1C, i8.1C")
 def roll_results(starts: Any, results: Any, places: Any, ends: Any, out: Any, marks: Any) -> int:
-    """Write the results of the 21 rolls for positions at some places, (m,) int64.
+    """Write which positions each of the 21 rolls can lead to, for some positions of one side; return how many in all.
 
-    Rolls are in the order of dice 1..6, the second up to the first. starts, results : moves as `single_moves`
-    gives them, of each position from the highest point down. ends (21 m,) int64 receives the end of each set in
-    `out`, int32; returns how many were written, or -1 if `out` is too short. `marks` is int64 of size n + 1,
-    zeroed before the first call.
+    Parameters
+    ----------
+    starts, results
+        The moves of one chequer, as `single_moves` fills them. Positions are indices in its order.
+    places
+        (m,) int64, the positions that roll.
+    ends
+        (21 m,) int64, filled with the end in `out` of the results of each roll; rolls 11, 21, 22, 31, ... 66.
+    out
+        int32, filled with the results, roll after roll. If it is too short, -1 is returned.
+    marks
+        Scratch: int64 of length n + 1, zeroed before the first call.
     """
     a = np.empty((marks.shape[0], 2), np.int32)
     b = np.empty((marks.shape[0], 2), np.int32)

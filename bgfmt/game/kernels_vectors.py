@@ -34,8 +34,8 @@ ROLL_RESULTS = "bgfmt.game.kernels_vectors:RollResults(i8.1C, i4.1C, i4.1C)"
 def cube(nd: Any, dt: Any) -> Any:
     """Return the better of not doubling and doubling, to the side on roll, in units of 1/32767.5 of an equity.
 
-    nd : value of not doubling. dt : value after the double is taken, at half scale (per unit of the doubled
-    cube).
+    nd : value of not doubling. dt : half the value after the double is taken, per unit of the doubled cube. A passed
+    double is worth 1 (32767).
     """
     half = (nd + np.int32(nd < 0)) >> 1
     twice = np.int32(32767) if dt >= 16383 else dt + dt
@@ -44,17 +44,28 @@ def cube(nd: Any, dt: Any) -> Any:
 
 @njit("i8, i8")
 def cube_of_gammons(nd: Any, dt: Any) -> Any:
-    """Return the better of not doubling and doubling, as `cube`, in units in which an equity of 1 is 16383."""
+    """Return the better of not doubling and doubling, to the side on roll, in units of 1/16383 of an equity.
+
+    nd, dt : as of `cube`.
+    """
     doubled = np.int32(16383) if dt >= 8192 else dt + dt
     return max(nd, doubled)
 
 
 @njit("u2.1C, i8, b1, i2.1C")
 def negate_for_opponent(stored: Any, columns: int, gammons: bool, out: Any) -> None:
-    """Set out to the negated values of stored records, both (places * columns,), uint16 and int16.
+    """Compute from a table's records what each position is worth to the other side, before its roll and cube action.
 
-    They are the values for the opponent before it rolls, cube action included. gammons : values are in 1/16383,
-    of which the negative is exact; see `bgfmt.tables.GammonTwoSided`.
+    Parameters
+    ----------
+    stored
+        (places * columns,) uint16, records of a two-sided table: values to the side on roll plus 32768.
+    columns
+        Numbers in a record: 1 cubeless, or 4 (cubeless, owned, centered, opponent).
+    gammons
+        Whether values are in 1/16383 of a point, of which the negative is exact; see `bgfmt.tables.GammonTwoSided`.
+    out
+        (places * columns,) int16, filled with the negated values.
     """
     if gammons:
         for j in range(stored.size // columns):
@@ -87,11 +98,24 @@ def negate_for_opponent(stored: Any, columns: int, gammons: bool, out: Any) -> N
 def record(
     stored: Any, out: Any, lines: Any, at: Any, window: int, rolls: Any, u: int, columns: int, gammons: bool
 ) -> None:  # fmt: skip
-    """Compute the records of side u against a block of sides t, from the values after each result of a roll.
+    """Compute the records of side u (on roll) against a block of other sides, from the values after each roll.
 
-    stored : (lanes,) uint16, receives the records; lanes is 64 or 128. out : (lanes,) int16, receives their
-    negated values. lines (m, lanes) int16, at int32 : line at[j - window] holds the negated values of all t
-    against u's result j. rolls : `RollResults`. gammons : as of `negate_for_opponent`.
+    A lane is one number of one side of the block: lane x * columns + k is number k of the record against side x.
+
+    Parameters
+    ----------
+    stored
+        (lanes,) uint16, filled with the records; there are 64 or 128 lanes.
+    out
+        (lanes,) int16, filled with the values to the opponent, as `negate_for_opponent` computes them.
+    lines, at, window
+        (m, lanes) int16, int32 and an offset: row at[j - window] of `lines` has the values to u of its result j
+        against
+        every side of the block.
+    rolls
+        The results of every roll of every side, by index j.
+    columns, gammons
+        As of `negate_for_opponent`.
     """
     sums = np.zeros(stored.size, np.int32)
     wide = 2 * stored.size

@@ -65,11 +65,11 @@ def parse_roll(text: str | tuple[int, int]) -> tuple[int, int]:
 
 
 def race_plays(counts: tuple[int, ...], high: int, low: int) -> list[tuple[int, ...]]:
-    """List the sides that a roll can lead to without contact, each once, in gnubg's order of first appearance.
+    """List the counts that a roll can lead to without contact, each once, in gnubg's order of generation.
 
-    counts : chequers on points 1, 2, ... The order decides bytes, since the first of equally good plays is
-    chosen: the larger die first and then the smaller, then the other way round; each time from the highest
-    point down.
+    counts : chequers on points 1, 2, ... high, low : the dice. The order decides bytes of tables, since the first of
+    equally good plays is chosen: the larger die first and then the smaller, then the other way round; each time from
+    the highest point down.
     """
     sides: dict[tuple[int, ...], None] = {}
     for dice in [(high,) * 4] if high == low else [(high, low), (low, high)]:
@@ -118,7 +118,7 @@ class Play:
 
 
 def legal_plays(position: Position, die: int, other: int) -> list[Play]:
-    """List all legal plays of a roll, one for each different board after it; empty if no chequer can move.
+    """List all legal plays of two dice, one for each different board after it; empty if no chequer can move.
 
     Rules of the whole game: points with two or more opposing chequers are blocked, single ones are hit,
     chequers on the bar enter first, a chequer is borne off only if all are at home. Both dice must be played if
@@ -150,7 +150,7 @@ def legal_plays(position: Position, die: int, other: int) -> list[Play]:
 
 
 def side_plays(side: Side, roll: tuple[int, int]) -> dict[Side, tuple[Move, ...]]:
-    """List the sides that a roll can lead to without contact, with the moves of the first way to reach each."""
+    """List the sides that a roll can lead to without contact, each with the moves of the first way to reach it."""
     return {play.result.us: play.moves for play in legal_plays(Position(side, Side()), *roll)}
 
 
@@ -179,7 +179,7 @@ class Counts(NamedTuple):
 
     @classmethod
     def of(cls, position: Position) -> Counts:
-        """Make the counts of a position whose first side moves."""
+        """Return the counts of a position in which the first side moves."""
         return cls((0, *position.us.padded(BAR)), (0, *position.them.padded(BAR)))
 
     def position(self) -> Position:
@@ -187,7 +187,7 @@ class Counts(NamedTuple):
         return Position(*(Side._trusted(side[1:BAR], side[BAR]) for side in self))
 
     def move_chequer(self, start: int, end: int) -> tuple[Move, Counts]:
-        """Move a chequer, hitting a single chequer of the other side where it ends.
+        """Move a chequer from point `start` (25 the bar) to `end` (0 is off), hitting a single opposing chequer.
 
         Return the move and the board after it.
         """
@@ -201,7 +201,7 @@ class Counts(NamedTuple):
         return Move(start, end, hit), Counts(tuple(mine), tuple(theirs))
 
     def steps(self, die: int) -> Iterator[tuple[Move, Counts]]:
-        """Yield every move by one die, highest start first, with the board after it."""
+        """Yield every legal move by one die, highest starting point first, each with the board after it."""
         starts = [BAR] if self.mine[BAR] else [p for p in range(24, 0, -1) if self.mine[p]]
         for start in starts:
             end = max(OFF, start - die)

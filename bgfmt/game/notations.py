@@ -12,7 +12,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
 def register(**functions: Callable[..., Any]) -> None:
-    """Register functions that read, write or draw positions, by the names that boards and states use."""
+    """Register functions that read, write or draw positions, each under its keyword; see `notation`."""
     _FUNCTIONS.update(functions)
 
 

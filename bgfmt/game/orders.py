@@ -27,14 +27,14 @@ class Peelle:
         self.count = board.count(points, chequers)
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Convert gnubg's position numbers to row numbers of Peelle's table."""
+        """Convert gnubg's position numbers to row numbers, from 0, of Peelle's table (the order of J's files)."""
         counts = board.unrank_array(numbers, self.points)
         off = self.chequers - counts.sum(axis=-1, dtype=np.int8)
         shifted = np.concatenate([counts[..., 1:], off[..., None]], axis=-1)
         return self.count - 1 - board.rank_array(shifted)
 
     def counts(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
-        """Return the chequers on each point, of shape (..., points), for row numbers of Peelle's table."""
+        """Return the chequers on each point, int8 of shape (..., points), for row numbers of Peelle's table."""
         shifted = board.unrank_array(self.count - 1 - rows, self.points)
         first = self.chequers - shifted.sum(axis=-1, dtype=np.int8)
         return np.concatenate([first[..., None], shifted[..., :-1]], axis=-1)
@@ -44,5 +44,8 @@ class Peelle:
         return board.rank_array(self.counts(rows))
 
     def codes(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return Peelle's ncodes for row numbers of his table."""
+        """Return Peelle's ncodes for row numbers of his table.
+
+        An ncode is the base-16 number whose digits are the counts, the ace point's first.
+        """
         return self.counts(rows).astype(np.int64) @ (1 << 4 * np.arange(self.points - 1, -1, -1))

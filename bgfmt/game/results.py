@@ -29,9 +29,10 @@ class Singles(NamedTuple):
 
 
 def build_single_moves(points: int, order: Array, places: Array) -> Singles:
-    """Compute the results of one move with each die for every position.
+    """Compute which positions moving one chequer with each die leads to, for every position of `points` points.
 
-    order : position numbers in order of place. places : the inverse, the place of each position number.
+    order : all position numbers in the order in which results count them. places : the index in `order` of each
+    position number.
     """
     n = len(order)
     results = Singles(np.zeros((6, n + 1), np.int64), np.zeros((6, n * points), np.int32))
@@ -44,23 +45,24 @@ def build_single_moves(points: int, order: Array, places: Array) -> Singles:
 def build_roll_results(
     moved: Singles, places: Array | None = None, most: int = 1 << 62
 ) -> tuple[Array, Array]:
-    """Compute the results of each of the 21 rolls for some places.
+    """Compute which positions each of the 21 rolls can lead to.
 
     Parameters
     ----------
     moved
-        Results of single moves.
+        Results of moving one chequer; positions are indices in its order.
     places
-        The places to compute, all if None; x below counts them.
+        The n positions that roll, all if None.
     most
-        Stop after about this many results.
+        Stop after about this many results; `ends` of the positions that are left are 0.
 
     Returns
     -------
     ends
         Array of shape (21 n + 1,), int64.
     results
-        Array of int32; those of roll r of place x are results[ends[21 x + r] : ends[21 x + r + 1]].
+        Array of int32: roll r (11, 21, 22, 31, ... 66) of the position at index x of `places` leads to positions
+        results[ends[21 x + r] : ends[21 x + r + 1]].
     """
     asked = np.arange(moved.starts.shape[1] - 1) if places is None else places
     n = len(asked)

@@ -172,7 +172,7 @@ class GameState:
 
     @property
     def cube_power(self) -> int:
-        """log2 of the cube."""
+        """Base-2 logarithm of the cube's value: 0 for 1, 3 for 8."""
         return self.cube_value.bit_length() - 1
 
     @property
@@ -182,29 +182,38 @@ class GameState:
 
     @property
     def away(self) -> tuple[int, int] | None:
-        """Points that the side on roll and the opponent need."""
+        """Points that the side on roll and the opponent need.
+
+        They are those still needed to win the match; None for money.
+        """
         if not self.length:
             return None
         return self.length - self.scores[self.turn], self.length - self.scores[1 - self.turn]
 
     @property
     def crawford_game(self) -> bool | None:
-        """Whether this is the Crawford game."""
+        """Whether this is the Crawford game.
+
+        None for money.
+        """
         return self.crawford if self.length else None
 
     @property
     def post_crawford(self) -> bool:
-        """Whether this is a game after the Crawford game."""
+        """Whether the Crawford game is over: a side needs one point, and this is not the Crawford game."""
         return self.length > 1 and not self.crawford and self.length - 1 in self.scores
 
     @property
     def may_double(self) -> bool:
-        """Whether the rules let the player on roll double; whether it could gain is another question."""
+        """Whether the player on roll has access to the cube, and this is not the Crawford game.
+
+        That a double at this score may gain nothing (a dead cube) is not considered.
+        """
         return self.cube_in_use and not self.crawford and self.owner != "opponent"
 
     @property
     def kind(self) -> Kind:
-        """The pending decision: a play, roll or double, take or pass, or whether to accept a resignation."""
+        """The pending decision: "play" (dice are rolled), "cube", "take" or "resignation" (accept it or not)."""
         if self.resigned:
             return "resignation"
         if self.doubled:
@@ -224,7 +233,7 @@ class GameState:
         dice: Dice | None = None,
         **fields: Any,
     ) -> GameState:
-        """Return the same state with another score, cube or dice; None keeps what it has.
+        """Return the same state with another score, cube or dice; an argument of None keeps the state's own.
 
         Parameters
         ----------
@@ -236,6 +245,11 @@ class GameState:
             The roll, (2, 1) or "21".
         fields
             Other fields of a state, such as `cube_value`, `crawford` and `jacoby`.
+
+        Raises
+        ------
+        PositionError
+            A score, cube or dice that cannot be, or a Crawford game in which neither side needs one point.
         """
         changes: dict[str, Any] = {}
         if cube is not None:
@@ -268,15 +282,15 @@ class GameState:
         return replace(turned, resigned=0)
 
     def noted(self, *notes: str) -> GameState:
-        """Return the same state with further notes (text that no field can hold)."""
+        """Return the same state with notes added: sentences about what no field of a state can hold."""
         return replace(self, notes=(*self.notes, *notes)) if notes else self
 
     def before_roll(self) -> GameState:
-        """Return the same state before the roll and before any offer, as for a cube decision."""
+        """Return the same state without dice and without a pending double or resignation, as for a cube decision."""
         return replace(self, dice=None, doubled=False, resigned=0, beavered=0)
 
     def rolled(self, dice: Dice) -> GameState:
-        """Return the same state with these dice, given as (2, 1) or "21"."""
+        """Return the same state with these dice, given as (2, 1) or "21", and no pending double or resignation."""
         return replace(self, dice=pair_of_dice(dice), doubled=False, resigned=0, beavered=0)
 
     def as_money(self) -> GameState:
@@ -295,13 +309,16 @@ class GameState:
 
     @property
     def xgid(self) -> str:
-        """eXtreme Gammon's identifier."""
+        """eXtreme Gammon's identifier (XGID)."""
         value: str = notation("xgid")(self)
         return value
 
 
 def as_state(position: GameState | Position | str) -> GameState:
-    """Convert to a state: a position becomes money play with a centered cube and player 1 on roll; text is parsed."""
+    """Convert to a state: a position becomes money play with a centered cube and player 1 on roll; text is parsed.
+
+    PositionError for text without a position and for other types.
+    """
     if isinstance(position, str):
         return GameState.parse(position)
     if isinstance(position, Position):
@@ -325,7 +342,10 @@ def pair_of_dice(dice: Dice) -> tuple[int, int]:
 
 
 def parse_away(text: str) -> tuple[int, int]:
-    """Parse a match score such as "5-9": the points that the side on roll and the other side need."""
+    """Parse a match score such as "5-9": the points that the side on roll and the other side need.
+
+    PositionError for other text.
+    """
     match = re.fullmatch(r"(\d{1,4})(?:\s*+[-,:]\s*+|\s++)(\d{1,4})", text.strip())
     if not match:
         raise PositionError(
@@ -335,7 +355,10 @@ def parse_away(text: str) -> tuple[int, int]:
 
 
 def cube_owner(name: str) -> Owner:
-    """Return the canonical name of a cube owner, "centered", "owned" or "opponent"; PositionError for other words."""
+    """Return the canonical name "centered", "owned" or "opponent" for an accepted word for the cube's owner.
+
+    PositionError for other words.
+    """
     owner = _WORDS.get(name)
     if owner is None:
         raise PositionError(f"the cube is centered, owned or opponent, not {name!r}")
@@ -343,12 +366,12 @@ def cube_owner(name: str) -> Owner:
 
 
 def counts_with_bar(side: Side) -> tuple[int, ...]:
-    """Return the 25 counts of a side: points 1 to 24 and the bar."""
+    """Return the 25 numbers of chequers of a side: on points 1 to 24, then on the bar."""
     return side.padded(25)
 
 
 def side_from_counts(counts: list[int] | tuple[int, ...]) -> Side:
-    """Make a side from 25 counts, points 1 to 24 and the bar."""
+    """Make a side from 25 numbers of chequers: on points 1 to 24, then on the bar."""
     return Side(*counts[:24], bar=counts[24])
 
 
@@ -362,9 +385,9 @@ def signed_counts(state: GameState) -> list[int]:
 
 
 def sides_from_signed(signed: list[int], name: str) -> tuple[Side, Side]:
-    """Convert counts as of `signed_counts` to player 0's and player 1's sides.
+    """Convert 26 numbers as `signed_counts` returns them to player 0's and player 1's sides.
 
-    PositionError, whose message begins with `name`, if no position has such counts.
+    name : what messages call the numbers. PositionError if a player has a chequer on the other's bar.
     """
     if signed[0] > 0 or signed[25] < 0:
         raise PositionError(f"{name}: a chequer on the other player's bar")

@@ -66,7 +66,7 @@ def load(name: str | os.PathLike[str] = DEFAULT, *, extend: bool = False) -> Met
 
 
 def read(data: bytes, source: str = "<bytes>", name: str = "", *, extend: bool = False) -> Met:
-    """Parse a match equity table, XML or INI according to the first character.
+    """Parse a match equity table: gnubg's XML or eXtreme Gammon's INI (`.met`), as the first character shows.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def read(data: bytes, source: str = "<bytes>", name: str = "", *, extend: bool =
     name
         The short name of the table; `source` if empty.
     extend
-        Let the table answer scores beyond its length, up to 64-away.
+        Let the table answer scores beyond its length, up to 64-away, by a normal approximation.
 
     Raises
     ------

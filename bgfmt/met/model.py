@@ -59,12 +59,12 @@ class Met:
 
     @property
     def length(self) -> int:
-        """The largest away score the table itself holds."""
+        """The largest number of points still needed ("away") that the table itself has probabilities for."""
         return len(self.pre)
 
     @property
     def longest(self) -> int:
-        """The largest away score that is answered, 64 if the table is extended."""
+        """The largest number of points still needed that is answered: `length`, or 64 if the table is extended."""
         return MAX_AWAY if self.extended else self.length
 
     @cached_property
@@ -79,7 +79,7 @@ class Met:
 
     @cached_property
     def even(self) -> bool:
-        """Whether the table is the same for both players, so that it doesn't matter which is player 0."""
+        """Whether both players have the same probabilities at mirrored scores, so that their order doesn't matter."""
         pairs = ((i, j) for i in range(self.length) for j in range(i + 1))
         return self.post[0] == self.post[1] and all(
             abs(self.pre[i][j] + self.pre[j][i] - 1) < 1e-12 for i, j in pairs
@@ -89,7 +89,7 @@ class Met:
         return f"<Met {self.name}, {self.length} points, {self.digest[:12]}>"
 
     def check(self, *away: int) -> None:
-        """Check away scores: BeyondMetError for one beyond the table, PositionError for fewer than 1 point."""
+        """Check numbers of points still needed: BeyondMetError above `longest`, PositionError below 1."""
         for points in away:
             if points < 1:
                 raise PositionError(f"a player needs 1 point or more, not {points}")
@@ -163,23 +163,26 @@ class Met:
 
 
 def deviation(away: int) -> float:
-    """Return the standard deviation per point to go of a player who needs `away` points."""
+    """Return the standard deviation of a player's result, in points per point still needed, who needs `away` points.
+
+    This is a parameter of `normal_probability`.
+    """
     return DEVIATIONS[away - 1] if away <= len(DEVIATIONS) else LAST_DEVIATION
 
 
 def normal_probability(mine: int, other: int) -> float:
-    """Return the probability of winning the match, needing `mine` points against `other`, by a normal approximation.
+    """Return the probability (0 to 1) of winning a match, needing `mine` points against `other`.
 
-    This is how gnubg extends a table to scores beyond it.
+    A normal approximation, by which gnubg extends a table to scores beyond it.
     """
     variance = (deviation(mine) ** 2 + deviation(other) ** 2) / 2 * (mine + other)
     return math.erfc(-(other - mine) / math.sqrt(2 * variance)) / 2
 
 
 def complete_row(row: tuple[float, ...], length: int) -> tuple[float, ...]:
-    """Return a post-Crawford row extended to `length` entries.
+    """Return a row of post-Crawford probabilities of the trailer, 1-away first, extended to `length` entries.
 
-    In the entries added the trailer doubles at once, wins half of the games, and a quarter of these as gammons.
+    For the entries added the trailer doubles at once, wins half of the games, and a quarter of these as gammons.
     """
     values = list(row)
     while len(values) < length:
@@ -202,7 +205,7 @@ def parse_probability(name: str, offset: int, text: str) -> float:
 def parse_length(name: str, offset: int, text: str, what: str) -> int:
     """Parse a table's length, an integer from 1 to 64; CorruptError for anything else.
 
-    The error names the file `name`, the byte `offset`, and `what` was expected there.
+    name, offset : the file and the byte, for the message. what : what was expected there, such as "a length".
     """
     if re.fullmatch(r"\+?\d{1,4}", text) and 1 <= int(text) <= MAX_AWAY:
         return int(text)
@@ -223,9 +226,10 @@ def build_met(
     title
         What the file calls itself; `short` is used if it is empty.
     rows
-        The rows before the Crawford game is over, n of n numbers.
+        Player 0's probabilities of winning before the Crawford game is over: n rows, by the points that he needs,
+        of n numbers, by those that player 1 needs.
     post
-        Both players' rows after the Crawford game, of 1 to n numbers.
+        For each player the probabilities after the Crawford game, as the trailer; 1 to n numbers, 1-away first.
     extend
         Let the table answer scores beyond n.
     """

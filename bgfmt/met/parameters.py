@@ -24,7 +24,10 @@ USUAL = {"free-drop-2-away": 0.015, "free-drop-4-away": 0.004, "win-rate": WIN_R
 
 
 def pre_crawford() -> list[Row]:
-    """Return the rows before the Crawford game is over, 64 of 64 numbers, by the normal approximation."""
+    """Return player 0's win probabilities before the Crawford game is over, by the normal approximation.
+
+    64 rows, by the points that he needs, of 64 numbers, by those that the opponent needs.
+    """
     away = range(1, MAX_AWAY + 1)
     return [tuple(normal_probability(mine, other) for other in away) for mine in away]
 
@@ -32,8 +35,8 @@ def pre_crawford() -> list[Row]:
 def post_crawford(kind: str, given: Mapping[str, float]) -> Row:
     """Return the trailer's probabilities of winning the match, 1-away to 64-away, after the Crawford game.
 
-    kind : "zadeh" or "mec".
-    given : parameters by the names that gnubg's XML has; the default of each that is missing.
+    kind : gnubg's formula, "zadeh" or "mec". given : parameters of the formula by their names in gnubg's XML;
+    those that are missing have gnubg's defaults.
     """
     gammons = given.get(GAMMON_RATES[kind], USUAL_GAMMON_RATE)
     drop_at_2 = given.get("free-drop-2-away", USUAL["free-drop-2-away"])

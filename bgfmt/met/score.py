@@ -59,12 +59,12 @@ class CubeRules:
         return not self.without_cube and cube.owner in (side, NOBODY) and self.away[side] > cube.value
 
     def live(self, state: CubeState) -> bool:
-        """Return whether either side may still double with this cube."""
+        """Return whether either side may still double with this cube, as of `may_double`."""
         return self.may_double(0, state) or self.may_double(1, state)
 
     @cached_property
     def cubes(self) -> tuple[CubeState, ...]:
-        """The cube as it is now and all states that doubles can lead to, smaller values first."""
+        """The cube as it is now and all values and owners that doubles can lead to, smaller values first."""
         cubes = [self.state]
         for cube in cubes:  # the list grows while it is iterated
             for side in (0, 1):
@@ -119,12 +119,12 @@ class Score(CubeRules):
 
     @property
     def post_crawford(self) -> bool:
-        """Whether the Crawford game is over: one side needs 1 point, the other more."""
+        """Whether the Crawford game is over: one side needs 1 point, the other more, and this is not that game."""
         return not self.crawford and 1 in self.away and self.away != (1, 1)
 
     @property
     def is_beyond_table(self) -> bool:
-        """Whether the score lies beyond the match equity table, so that its extension is used."""
+        """Whether a side needs more points than the match equity table has, so that its extension is used."""
         return max(self.away) > self.met.length
 
     def for_opponent(self) -> Score:
@@ -149,7 +149,10 @@ class Score(CubeRules):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Match winning chances (after losing, after winning) a single game at the present cube value."""
+        """Match winning chances (after losing, after winning) a single game at the present cube value.
+
+        They are those of the side on roll.
+        """
         return self.after(0, -self.cube), self.after(0, self.cube)
 
     def emg(self, mwc: float) -> float:

@@ -235,7 +235,7 @@ def _unnamed_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str
 
 
 def holds_identifier(text: str) -> bool:
-    """Return whether a text contains an identifier, even a damaged one or one too long; counts alone are none."""
+    """Return whether a text contains an identifier, even a damaged or overlong one; mere counts are not one."""
     if len(text) > MAX_TEXT_CHARACTERS:
         return True
     text = _clean_text(text)
@@ -243,12 +243,15 @@ def holds_identifier(text: str) -> bool:
 
 
 def parse_position(text: str) -> Position:
-    """Parse a position, side on roll first, from any identifier or the counts of two sides."""
+    """Parse a position, side on roll first, from any identifier or the counts of two sides; else PositionError."""
     return parse(text).position
 
 
 def parse_side(text: str) -> Side:
-    """Parse one side: counts from the ace point up ("0 0 0 2 3 4", "0 1 bar 2"), or any identifier's side on roll."""
+    """Parse one side: counts from the ace point up ("0 0 0 2 3 4", "0 1 bar 2"), or any identifier's side on roll.
+
+    PositionError for other text.
+    """
     counts = text.strip(_QUOTES)
     if re.fullmatch(SIDE, counts) and re.search(r"\d", counts):
         return _counts(counts)

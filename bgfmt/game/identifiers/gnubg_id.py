@@ -35,7 +35,7 @@ def _decode(text: str, size: int, what: str) -> int:
 
 
 def position_key(position: Position) -> bytes:
-    """Return the ten bytes of a Position ID, gnubg's `positionkey`."""
+    """Return the ten bytes of a position that gnubg calls its key, and encodes as Position ID."""
     bits = "".join(
         "1" * count + "0" for count in (*counts_with_bar(position.them), *counts_with_bar(position.us))
     )
@@ -43,7 +43,7 @@ def position_key(position: Position) -> bytes:
 
 
 def from_position_key(key: bytes) -> Position:
-    """Decode a ten-byte key to a position; PositionError for bits that no legal position has."""
+    """Decode gnubg's ten-byte key of a position; PositionError for bits that no legal position has."""
     bits = f"{int.from_bytes(key, 'little'):080b}"[::-1]
     counts = [len(ones) for ones in bits.split("0")]
     them = counts[:25]
@@ -58,12 +58,12 @@ def from_position_key(key: bytes) -> Position:
 
 
 def key_letters(position: Position) -> str:
-    """Format the key as twenty letters A to P, two per byte, as gnubg-nn writes it."""
+    """Format gnubg's ten-byte key of a position as twenty letters A to P, two a byte, as gnubg-nn writes it."""
     return "".join(chr(65 + nibble) for byte in position_key(position) for nibble in (byte >> 4, byte & 15))
 
 
 def from_key_letters(text: str) -> Position:
-    """Parse a position key written as twenty letters A to P, as gnubg-nn writes it."""
+    """Parse a position key written as twenty letters A to P (see `key_letters`); PositionError for any other text."""
     if len(text) != 20 or any(not "A" <= letter <= "P" for letter in text):
         raise PositionError(f"{text[:40]!r}: a position key has twenty letters from A to P")
     nibbles = [ord(letter) - 65 for letter in text]
@@ -76,14 +76,17 @@ def position_id(position: Position) -> str:
 
 
 def from_position_id(text: str) -> Position:
-    """Parse a Position ID, the side on roll first."""
+    """Parse a Position ID (14 characters), the side on roll first; PositionError if it is damaged."""
     if len(text) != 14:
         raise PositionError(f"{text[:40]!r}: the Position ID has {len(text)} of 14 characters")
     return from_position_key(_decode(text, 10, "Position ID").to_bytes(10, "little"))
 
 
 def match_id(position: GameState | Position) -> str:
-    """Return gnubg's Match ID, 12 characters. It does not hold beavers and the limit of the cube."""
+    """Return gnubg's Match ID, 12 characters: score, cube, dice and pending offers; no chequers.
+
+    It does not hold beavers and the limit of the cube. A `Position` counts as money play with a centered cube.
+    """
     state = as_state(position)
     decision = _decides(state)
     game = next((number for number, ended in _ENDED.items() if ended == state.ended), _PLAYING)
@@ -113,14 +116,14 @@ def gnubg_id(position: GameState | Position) -> str:
 
 
 def from_gnubg_id(text: str) -> GameState:
-    """Parse a GNUbg ID, or a Position ID alone (player 1 on roll, money)."""
+    """Parse "Position ID:Match ID", or a Position ID alone (player 1 on roll, money); PositionError if damaged."""
     first, colon, second = text.partition(":")
     position = from_position_id(first)
     return from_match_id(second, position) if colon else GameState.of(position)
 
 
 def from_match_id(text: str, position: Position | None = None) -> GameState:
-    """Parse a Match ID.
+    """Parse a Match ID (12 characters); PositionError if it is damaged.
 
     position : the chequers, which a Match ID does not hold; by default those of the start of a game.
     """
@@ -166,8 +169,8 @@ def from_match_id(text: str, position: Position | None = None) -> GameState:
 def position_ids(counts: ArrayLike) -> NDArray[np.bytes_]:
     """Format many Position IDs.
 
-    counts : integers of shape (N, 2, 25): side on roll, then the other; points 1..24 and the bar. Returns bytes
-    of shape (N,), 14 each.
+    counts : integers of shape (N, 2, 25): for the side on roll, then the other, the chequers on points 1..24 and the
+    bar. Returns bytes strings of shape (N,), 14 characters each.
     """
     rows = np.asarray(counts)
     if rows.ndim != 3 or rows.shape[1:] != (2, 25) or rows.dtype.kind not in "iu":
@@ -181,8 +184,8 @@ def position_ids(counts: ArrayLike) -> NDArray[np.bytes_]:
 def write_pair_ids(us: NDArray[Any], them: NDArray[Any], out: NDArray[np.uint8]) -> None:
     """Write the Position IDs of all pairs of sides into the last 14 columns of `out`.
 
-    us, them : counts of shape (a, points) and (b, points). out : uint8 of shape (a * b, at least 14), rows in
-    order us * b + them.
+    us, them : counts of the sides on roll (a, points) and of the others (b, points). out : uint8 of shape (a * b, at
+    least 14); row i * b + j receives the pair of us[i] and them[j].
     """
     ours, sizes = _side_bits(us)
     out[:, -14:] = _texts((ours[:, None], sizes), _side_bits(them)).reshape(-1, 14)
@@ -209,9 +212,9 @@ def _side_bits(counts: NDArray[Any]) -> _Bits:
 
 
 def from_position_ids(texts: Any) -> NDArray[np.int8]:
-    """Parse many Position IDs to counts (N, 2, 25) int8, side on roll first; points 1..24 and the bar.
+    """Parse many Position IDs to counts (N, 2, 25) int8: side on roll first; points 1..24 and the bar.
 
-    PositionError names the first invalid one.
+    texts : text or bytes, 14 characters each. PositionError names the first invalid one.
     """
     names = np.asarray(texts).reshape(-1).tolist()
     counts = np.zeros((len(names), 2, 25), np.int8)
