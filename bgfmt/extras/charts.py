@@ -79,7 +79,7 @@ def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
     path
         The file to write, as in `distributions`.
     databases
-        One or more databases; a cubeful two-sided table among them is needed.
+        One or more databases; a two-sided table with the cube is needed among them.
     position
         The position whose numbers of chequers are drawn.
     """

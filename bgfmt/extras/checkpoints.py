@@ -22,7 +22,7 @@ SEAL_CHARACTERS = 9  # a space and a checksum
 
 
 def seal(row: str) -> str:
-    """Return a row followed by its checksum, as written in a line.
+    """Return a row of a checkpoint file followed by its CRC-32, as it is written in a line.
 
     >>> seal("[1, 2]")
     '[1, 2] 61c9e7ff'
@@ -31,10 +31,10 @@ def seal(row: str) -> str:
 
 
 def read_rows(path: PathLike, head: str) -> list[str]:
-    """Read the rows of a file, without their checksums and without an incomplete last line.
+    """Read the rows of a checkpoint file, without their checksums and without an incomplete last line.
 
-    ScratchError if the first line differs from `head` (``"foreign"``), or a row before the last has a wrong
-    checksum (``"damaged"``); FileNotFoundError.
+    head : the expected first line. ScratchError if the file has another one (reason ``"foreign"``), or if a row
+    before the last has a wrong checksum (``"damaged"``); FileNotFoundError if there is no file.
     """
     name = os.fspath(path)
     with open(open_regular(path), encoding="utf-8", errors="replace", newline="\n") as file:

@@ -80,7 +80,10 @@ class Outside(Protocol):
     """A decider with an option for positions that no table covers."""
 
     def with_outside(self, outside: Any) -> Decider:
-        """Return a decider that uses `outside`, as of `Advisor`, where no table covers the position."""
+        """Return a decider that answers where no table covers the position as `outside` says.
+
+        outside : as for `bgfmt.analysis.advisor.Advisor`, such as "rule", "refuse" or an engine.
+        """
 
 
 class EngineDecider:
@@ -164,7 +167,7 @@ def call_plugin(engine: str, what: str, function: Callable[..., T], *arguments: 
     engine
         The name of the engine, for the error.
     what
-        What was wanted of it, for the error.
+        What the call was to return, for the error.
     function, arguments
         What to call.
     """

@@ -24,9 +24,9 @@ _HERE = -100
 
 @contextlib.contextmanager
 def new_folder(path: PathLike, *, force: bool) -> Iterator[Path]:
-    """Make an empty hidden folder, which is renamed to `path` when the block ends without error.
+    """Return a context manager of an empty hidden folder, which is renamed to `path` if the block ends without error.
 
-    With `force` it replaces an existing folder. Call `recover_folder` before looking at what exists.
+    force : replace an existing folder. Call `recover_folder` before looking at what exists.
     """
     target = Path(path).resolve()
     hidden = hidden_name(target, PARTS)
@@ -47,7 +47,7 @@ def new_folder(path: PathLike, *, force: bool) -> Iterator[Path]:
 
 
 def recover_folder(path: PathLike) -> None:
-    """Restore a folder after processes that were killed while they made it.
+    """Restore the folder `path` after processes that were killed while they replaced it.
 
     The old folder gets its name back if the new one did not get it; hidden leftovers are removed.
     """

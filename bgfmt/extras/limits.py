@@ -6,7 +6,7 @@ import contextlib
 
 
 def allow_files(number: int) -> int:
-    """Raise the limit of open files of this process to `number`, as far as permitted; return the limit."""
+    """Raise the limit of open files of this process to `number`, if permitted; return the limit then in force."""
     try:
         import resource
     except ImportError:

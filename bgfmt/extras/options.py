@@ -21,9 +21,9 @@ resume_option = click.option(
 
 
 def number_option(*names: str, least: float, most: float | None = None, **more: Any) -> Callable[[F], F]:
-    """Return an option that takes a number from `least` to `most`.
+    """Return a click option that takes a number from `least` to `most` (no upper limit if None).
 
-    It is an integer unless one of the limits or the default is a float.
+    It is an integer unless one of the limits or the default is a float. names, more : as for `click.option`.
     """
     whole = float not in map(type, (least, most, more.get("default")))
     kind: Any = click.IntRange if whole else click.FloatRange
@@ -31,12 +31,15 @@ def number_option(*names: str, least: float, most: float | None = None, **more: 
 
 
 def choice_option(*names: str, among: Iterable[str], **more: Any) -> Callable[[F], F]:
-    """Return an option that takes one of the words `among`."""
+    """Return a click option that takes one of the words `among`; names and `more` are as for `click.option`."""
     return click.option(*names, type=click.Choice([*among]), show_default="default" in more, **more)
 
 
 def address_options(port: int) -> Callable[[F], F]:
-    """Return a decorator that adds `--host` and `--port` of a service; the default host is this machine itself."""
+    """Return a decorator that adds the options `--host` and `--port` of a service to a command.
+
+    port : the default port. The default host is this machine itself.
+    """
     host: dict[str, Any] = {"default": "127.0.0.1", "callback": check_host_name}
     ports = click.IntRange(0, 65535)
     return combine(
@@ -46,7 +49,10 @@ def address_options(port: int) -> Callable[[F], F]:
 
 
 def check_host_name(_: click.Context, option: click.Parameter, value: Any) -> Any:
-    """Check that host names are not empty and have no blanks or control characters (callback of an option)."""
+    """Return the value of an option for one or more host names, unchanged; it is the callback of the option.
+
+    click.BadParameter for a name that is empty or has blanks, control characters or characters beyond ASCII.
+    """
     for name in (value,) if isinstance(value, str) else value:
         if not re.fullmatch(r"[!-~]+", name):
             raise click.BadParameter(f"{name!r} is not a host name or address", param=option)

@@ -67,7 +67,7 @@ class Candidate:
         self.reply = answer
 
     def answers(self, questions: Sequence[Question], timeout: float) -> Iterator[tuple[object, float]]:
-        """Yield (answer or Failure, seconds) for each question, in order.
+        """Yield (answer or Failure, seconds taken) for each question, in the order of the questions.
 
         The callable runs in a thread of its own. An answer after more than `timeout` seconds is late; after
         `PATIENCE` times `timeout` the thread is abandoned and the next question is asked in a new one.
@@ -115,21 +115,22 @@ class Candidate:
             replies.put((said, clock() - begin))
 
     def close(self) -> None:
-        """Close what the candidate has open; nothing by default."""
+        """Close what the engine under test has open; nothing by default."""
 
 
 # -- by name ------------------------------------------------------------------------------------------------------
 
 
 def maker(spec: str) -> Callable[[], Candidate]:
-    """Return a function that creates the candidate with this specification.
+    """Return a function that creates the candidate (engine under test) with this specification.
 
-    spec : see the module; CapabilityError if nothing matches it or it cannot be loaded.
+    spec : such as "bkg", "gnubg:plies=2", "ubgi:COMMAND", "FILE.py:name" or a file of answers; see the module.
+    CapabilityError if nothing matches it or it cannot be loaded.
     """
     name, _, rest = spec.partition(":")
 
     def wrap_maker(guest: Callable[..., Any], *words: Any, states: bool = False) -> Callable[[], Candidate]:
-        """Return a function that calls `guest` with `words` and wraps the result by `candidate`."""
+        """Return a function that creates a candidate: it calls `guest` with `words` and wraps what that returns."""
         how = f"{spec} cannot be created"
         return lambda: _sound(how, lambda: candidate(spec, guest(*words), states=states))
 
@@ -155,7 +156,7 @@ def maker(spec: str) -> Callable[[], Candidate]:
 
 
 def parse_options(options: str, *known: str) -> dict[str, str]:
-    """Parse options `KEY=VALUE` separated by commas.
+    """Parse options `KEY=VALUE` separated by commas into a dict.
 
     known : the allowed keys, all if empty; CapabilityError for any other.
     """
@@ -179,7 +180,7 @@ def _sound(what: str, make: Callable[..., Any], *words: Any) -> Any:
 
 
 def candidate(name: str, guest: Any, *, states: bool = False) -> Candidate:
-    """Wrap an object as a Candidate.
+    """Wrap an object as a Candidate, an engine under test.
 
     guest : a Candidate, a callable that answers a question, or an object with any of the methods `play`, `double`,
         `take` and `equity`.
@@ -220,10 +221,10 @@ def _python(place: str, name: str) -> Any:
 
 
 def from_file(path: str) -> Candidate:
-    """Read a file of answers and return a candidate that gives them.
+    """Read a file of answers and return a candidate (engine under test) that gives them.
 
-    Line k answers question k. A line may also be a JSON object with `answer` and optionally `number`. FormatError if
-    a line cannot be parsed.
+    Line k, counted from 0, answers question k. A line may also be a JSON object with `answer` and optionally
+    `number`. FormatError if a line cannot be parsed.
     """
     with open_text(path) as file:
         lines = file.read().splitlines()
@@ -243,12 +244,12 @@ def from_file(path: str) -> Candidate:
 
 
 def parse_answer(question: Question, said: object) -> tuple[int, float, float]:
-    """Parse an answer and return (choice, equity, win).
+    """Parse an engine's answer to a question and return (choice, equity, win).
 
-    choice : number of the play; 1 for double or take, 0 for no double or pass, 2 for beaver; -1 for an equity.
-    equity, win : of an equity the number and the win probability, NaN otherwise.
+    choice : number of the play in `question.plays`; 1 for double or take, 0 for no double or pass, 2 for beaver; -1
+    for an equity. equity, win : for an equity the number and, if given, the win probability; NaN otherwise.
 
-    Failure if it is not a valid answer to this question.
+    Raises Failure if it is no valid answer to this question.
     """
     if isinstance(said, Failure):
         raise said
@@ -334,7 +335,10 @@ class Answers:
         self.words: dict[int, str] = {}
 
     def record_answer(self, question: Question, said: object, seconds: float) -> tuple[Any, ...]:
-        """Parse and store the answer to a question; return it as a row for a part file."""
+        """Parse and store the answer to a question; return it as a row of the file in which answers are saved.
+
+        said : the answer or a Failure. seconds : time that it took.
+        """
         status = ANSWERED
         row = (-1, np.nan, np.nan)
         words = ""
@@ -353,7 +357,11 @@ class Answers:
     def record_row(
         self, number: int, status: int, choice: int, equity: float, win: float, seconds: float, words: str
     ) -> None:
-        """Store one row of a part file; the arguments are its columns."""
+        """Store one answer as it was saved in a file, a row of `record_answer`.
+
+        number : of the question. status : index into `STATUS`. words : message of a failure, "" for none. The others
+        are as `parse_answer` returns them.
+        """
         self.status[number] = status
         self.choice[number] = choice
         self.seconds[number] = seconds

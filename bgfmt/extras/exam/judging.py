@@ -40,7 +40,7 @@ def collect_answers(
     make: Callable[[], Candidate], exam: Exam, *, timeout: float = 10.0, threads: int = 1, part: str = "",
     force: bool = False, resume: bool = False, progress: Progress | None = None,
 ) -> Answers:  # fmt: skip
-    """Ask a candidate all questions of a set and return its answers.
+    """Ask a candidate (engine under test) all questions of a set and return its answers.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def collect_answers(
 
 
 def is_kept_answer(row: Any, exam: Exam) -> bool:
-    """Check that a row of a part file can have been written by `Answers.record_answer` for this set.
+    """Check that a row of a file of saved answers can have been written by `Answers.record_answer` for this set.
 
     A row is [number, status, choice, equity, win, seconds, words]; anything else, or a value out of range, gives
     False.
@@ -180,16 +180,16 @@ class Judged:
 
     @cached_property
     def decided(self) -> Array:
-        """Return (N,) bool: True where the candidate made a decision that has a loss."""
+        """Whether the engine made a decision of which the loss is known, (N,) bool: a play or cube action."""
         return ~np.isnan(self.loss)
 
     @cached_property
     def match(self) -> Array:
-        """Return (N,) bool: True for questions at a match score, False for money play."""
+        """Whether each question is at a match score, (N,) bool; False for money play."""
         return self.exam.away[:, 0] > 0
 
     def as_equities(self, differences: Array) -> Array:
-        """Convert differences of values to differences of equities.
+        """Convert differences of values, such as losses, to differences of equities.
 
         differences : (N,). At a score they are in MWC and are scaled so that the range between losing and winning the
         question's cube is 2; for money they are returned as they are.
@@ -199,38 +199,38 @@ class Judged:
 
     @cached_property
     def equity(self) -> Array:
-        """Return (N,) the losses as equities of a cube at 1 (at a score EMG), NaN without a decision."""
+        """Loss of each answer as equity of a cube at 1 (EMG at a score), (N,); NaN where no decision was made."""
         return self.as_equities(self.loss)
 
     @cached_property
     def points(self) -> Array:
-        """Return (N,) the losses in points at the cube value of the question, NaN at a score."""
+        """Loss of each answer in points at the cube value of the question, (N,); NaN at a score."""
         return np.where(self.match, np.nan, self.loss * self.exam.cube)
 
     @cached_property
     def is_wrong(self) -> Array:
-        """Return (N,) bool: True where the loss exceeds both `least` and the error bound of the set's own values."""
+        """Whether the loss exceeds both `least` and the error bound of the set's own values, (N,) bool."""
         return np.nan_to_num(self.loss, nan=0.0) > np.maximum(self.least, self.exam.error)
 
     def count(self, status: str) -> int:
-        """Return how many answers have a status of `STATUS`, such as "illegal" or "late"."""
+        """Return how many answers have a status, one of `STATUS` such as "illegal" or "late"."""
         return int((self.answers.status == STATUS.index(status)).sum())
 
     @cached_property
     def exact_numbers(self) -> Array:
-        """Return (N, 2) the exact equities and win probabilities, NaN for other kinds of questions."""
+        """Exact equities and win probabilities of the questions for equities, (N, 2); NaN for other questions."""
         return self.exam.worths_of(EQUITY)
 
     @cached_property
     def number_errors(self) -> Array:
-        """Return (2, N) the errors (answer minus exact) of equities and win probabilities, NaN without an answer."""
+        """Errors (answer minus exact) of equities and win probabilities, (2, N); NaN without an answer."""
         return (self.answers.numbers - self.exact_numbers).T
 
 
 def judge(exam: Exam, answers: Answers, name: str, least: float = MIN_LOSS) -> Judged:
-    """Compute the loss of each answer against the best answer.
+    """Compute the loss of each answer of an engine against the best answer.
 
-    least : losses up to this are not counted as wrong.
+    name : of the engine. least : losses up to this, in the unit of `Judged.loss`, are not counted as wrong.
     """
     loss = np.full(len(exam), np.nan)
     kind = exam.kind
@@ -261,7 +261,7 @@ class Finding(NamedTuple):
 
 
 def findings(judged: Judged) -> list[Finding]:
-    """Return the systematic faults of a candidate: failures, constant answers, slow answers."""
+    """Return the systematic faults of an engine: failures, constant cube answers, slow answers."""
     return [*_find_failures(judged), *_find_constant_answers(judged), *_find_slow_answers(judged)]
 
 

@@ -162,10 +162,11 @@ def _has_long_text(column: Any) -> bool:
 
 
 def columns_of(rows: list[Row], mapped: dict[str, str]) -> dict[str, str]:
-    """Return which column of the file has which role: {role of `NAMES`: name of the column}.
+    """Return which column of a label file has which role: {role: name of the column}.
 
-    Columns are recognised by their usual names; `mapped` ({role: name}) assigns some explicitly. FormatError if
-    `mapped` names an unknown role or column, or if the file has no column of positions or none of values.
+    A role is a name in `NAMES`, such as "position" or "win". Columns are recognised by their usual names; `mapped`
+    ({role: name}) assigns some explicitly. FormatError if `mapped` names an unknown role or column, or if the file
+    has no column of positions or none of values.
     """
     given = {name: None for row in rows for name in row if isinstance(name, str)}
     for role, name in mapped.items():

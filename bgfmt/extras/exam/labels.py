@@ -43,7 +43,7 @@ class Finding:
     example: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the finding as the JSON report has it; `rows` are the first `MAX_ROWS_SHOWN`."""
+        """Return the fault as values for JSON: `name`, `cause` (or None), `count`, `example` and the first `rows`."""
         rows = self.rows[:MAX_ROWS_SHOWN]
         count = len(self.rows)
         return {
@@ -104,7 +104,10 @@ class Truth:
         return known if found.double_take is None else known | {"double_take": found.double_take}
 
     def lookup(self, state: GameState) -> dict[str, float]:
-        """Return the exact values of a state before the roll by name."""
+        """Return the exact values of a state before the roll by name, such as "cubeless", "win" or "mwc".
+
+        The dict is empty if the state has contact or cannot be solved within the limit.
+        """
         return self.exact(state.position, bool(state.jacoby), None if state.money else state)
 
     def _solve(self, position: Position, jacoby: bool, state: GameState | None) -> dict[str, float]:
@@ -177,12 +180,12 @@ def check(
     path: str, *, mapped: dict[str, str] | None = None, tolerance: float = TOLERANCE, limit: int = LIMIT,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:  # fmt: skip
-    """Check a file of labels.
+    """Check the labels (probabilities and equities) in a file of positions against rules and exact values.
 
     Parameters
     ----------
-    mapped : {role: name} of columns that are not recognised by their names.
-    tolerance : how far a value may be from the exact one.
+    mapped : {role: name of the column} of columns that are not recognised by their names; a role is such as "win".
+    tolerance : how far a value may be from the exact one, in its unit.
     limit : pairs of boards times cube states that may be solved for one row.
     progress : called with the number of rows checked and the number of all.
 
@@ -220,13 +223,17 @@ class _Check:
             self.values[role] = {k: number for k, number in numbers if number is not None}
 
     def note(self, row: int, name: str, cause: str, example: str) -> None:
-        """Add a fault of a row (index from 0); `example` is kept of the first row."""
+        """Record that a row has a fault.
+
+        row : index from 0. name, cause : of the fault; rows with equal ones are one finding. example : kept of the
+        first row.
+        """
         one = self.found.setdefault((name, cause), Finding(name, cause, example=example))
         if not one.rows or one.rows[-1] != row + 1:
             one.rows.append(row + 1)
 
     def state(self, k: int) -> GameState | None:
-        """Return the game state of a row of the label file, None without one.
+        """Return the game state of a row of the label file before the roll; None if it has none.
 
         k : index of the row from 0. An invalid position is noted as a fault; a row that states an error has no label.
         """
@@ -244,7 +251,10 @@ class _Check:
             return None
 
     def number(self, k: int, role: str) -> float | None:
-        """Return the value of a row in a column, None if it is empty or (a fault) not a finite number."""
+        """Return the value of a row in a column, None if it is empty or, noted as a fault, not a finite number.
+
+        k : index of the row from 0. role : role of the column, such as "win".
+        """
         name = self.columns[role]
         said = self.rows[k].get(name)
         if said is None or said == "":
@@ -264,9 +274,11 @@ class _Check:
         return None
 
     def tolerance_of(self, role: str, *rows: int) -> float:
-        """Return by how much a value, or the difference of two, may be off.
+        """Return by how much a value of a row, or the difference of the values of two rows, may be off.
 
         That is the tolerance, or five standard errors if the rows state greater ones.
+
+        role : role of the column, such as "win". rows : one or two indices from 0.
         """
         try:
             errors = [float(self.rows[k].get(f"{self.columns[role]}_error") or 0) for k in rows]
@@ -275,7 +287,10 @@ class _Check:
         return max(self.tolerance, 5 * math.hypot(*errors))
 
     def compare(self, progress: Callable[[int, int], None] | None) -> int:
-        """Check all rows against the rules and the exact values; return how many have an exact value."""
+        """Check all rows against the rules and the exact values; return how many have an exact value.
+
+        progress : called with the number of rows checked and the number of all.
+        """
         compared = 0
         for k, state in self.states.items():
             values = {role: column[k] for role, column in self.values.items() if k in column}
@@ -294,7 +309,7 @@ class _Check:
         return compared
 
     def duplicates(self) -> None:
-        """Add a finding for rows of the same position whose values differ by more than allowed."""
+        """Note as faults rows of the same position and score whose values differ by more than allowed."""
         first: dict[Any, int] = {}
         for k, state in self.states.items():
             before = first.setdefault((bool(state.jacoby), LABEL_KEY(state)), k)

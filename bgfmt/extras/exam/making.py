@@ -46,12 +46,12 @@ Rng: TypeAlias = "np.random.Generator"  # a string, so that listing commands doe
 
 @cache
 def small_table() -> TwoSided:
-    """Return the exact two-sided table for money of `SMALL` points and chequers a side."""
+    """Return the exact two-sided table for money of 6 points and 6 chequers a side, from which most questions are."""
     return solver.two_sided(SMALL, SMALL, recipe="exact")
 
 
 def small_match_table(away: tuple[int, int]) -> MatchScore:
-    """Return the two-sided table of `SMALL` points and chequers a side at a match score, in float64.
+    """Return the two-sided table of 6 points and 6 chequers a side at a match score, in float64.
 
     away : points to go of both players.
     """
@@ -97,18 +97,21 @@ class Judge:
 
     @property
     def opponent(self) -> Judge:
-        """Return the judge of the same table for the other player."""
+        """Judge of the same table for the other player."""
         return Judge(self.table, 1 - self.roller)
 
     def ends(self, value: int) -> tuple[float, float]:
-        """Return (lose, win), the values of losing and of winning the game with the cube at `value`."""
+        """Return (lose, win), the values of losing and of winning a single game with the cube at `value`.
+
+        They are -1 and 1 for money, match winning probabilities at a score.
+        """
         if self.score is None:
             return -1.0, 1.0
         lose, win = ((1 + self.score.worth(self.roller, k * value)) / 2 for k in (-1, 1))
         return lose, win
 
     def may_double(self, cube: Cube) -> bool:
-        """Return True if the player on roll may double and the cube is not dead."""
+        """Return True if the player on roll may double; at a score not if the cube is dead."""
         if self.score is None or cube.owner == "none":
             return cube.owner in ("centered", "owned")
         return self.score.may_double(self.roller, self._state(cube))
@@ -119,9 +122,9 @@ class Judge:
         return CubeState(cube.value, owners.get(cube.owner, NOBODY))
 
     def no_double_values(self, us: Array, them: Array, cube: Cube) -> Array:
-        """Return (M,) values to the player on roll if he does not double.
+        """Return the values to the player on roll if he does not double, (M,).
 
-        NotCoveredError for a cube value or owner that cannot occur at the table's score.
+        us, them : position numbers. NotCoveredError for a cube value or owner that cannot occur at the table's score.
         """
         if self.score is None:
             column = ("none", "owned", "centered", "opponent").index(cube.owner)
@@ -138,35 +141,48 @@ class Judge:
         return np.asarray(lose + (win - lose) * (1 + value) / 2)
 
     def double_take_values(self, us: Array, them: Array, cube: Cube) -> Array:
-        """Return (M,) values to the player on roll if he doubles and the opponent takes."""
+        """Return the values to the player on roll if he doubles and the opponent takes, (M,).
+
+        us, them : position numbers. cube : the cube before the double.
+        """
         if self.score is None:
             return 2 * self.no_double_values(us, them, Cube("opponent"))
         return self.no_double_values(us, them, Cube("opponent", 2 * cube.value))
 
     def best_values(self, us: Array, them: Array, cube: Cube) -> Array:
-        """Return (M,) values to the player on roll with the best cube action of both players."""
+        """Return the values to the player on roll with the best cube action of both players, (M,).
+
+        us, them : position numbers.
+        """
         best = self.no_double_values(us, them, cube)
         if not self.may_double(cube):
             return best
         return np.maximum(best, np.minimum(self.double_take_values(us, them, cube), self.ends(cube.value)[1]))
 
     def double_rows(self, us: Array, them: Array, cube: Cube) -> Array:
-        """Return (M, 4) values of cube decisions, the `worths` of doubles and takes in `Exam`."""
+        """Return the values of cube decisions, (M, 4): no double, double taken, double passed, NaN for a beaver.
+
+        us, them : position numbers.
+        """
         rest = [np.full(len(us), worth) for worth in (self.ends(cube.value)[1], np.nan)]
         return np.stack(
             [self.no_double_values(us, them, cube), self.double_take_values(us, them, cube), *rest], axis=1
         )
 
     def equity_rows(self, us: Array, them: Array, cube: Cube) -> Array:
-        """Return (M, 2) the equity and the probability to win the game, the `worths` of equities in `Exam`."""
+        """Return the values with the best cube action and the probabilities to win the game without a cube, (M, 2).
+
+        us, them : position numbers.
+        """
         lose, win = self.ends(cube.value)
         without = self.no_double_values(us, them, replace(cube, owner="none"))
         return np.stack([self.best_values(us, them, cube), (without - lose) / (win - lose)], axis=1)
 
     def values_after_play(self, results: Array, them: Array, cube: Cube) -> Array:
-        """Return (M,) values to the player who has just played.
+        """Return the values to the player who has just played, (M,).
 
-        results : (M,) position numbers of his boards after the play; 0 has borne off all chequers.
+        results : (M,) position numbers of his boards after the play; 0 has borne off all chequers. them : position
+        numbers of the opponent, now on roll. cube : as the player sees it.
         """
         theirs = self.opponent.best_values(them, results, cube.flip())
         values = 1 - theirs if self.away[0] else -theirs
@@ -183,6 +199,7 @@ def build_part(
     ----------
     judge : computes the values.
     kind : one of `PLAY`, `DOUBLE`, `TAKE`, `EQUITY`.
+    cube : as the side on roll sees it.
     us, them : (M,) position numbers of both sides, `us` on roll.
     dice : (M, 2), for plays only.
     texts : fields of `Exam`, such as `name`.
@@ -206,7 +223,10 @@ def build_part(
 
 
 def draw_positions(judge: Judge, count: int, rng: Rng) -> tuple[Array, Array]:
-    """Draw random position numbers of both sides, uniform over the number of chequers, then over their positions."""
+    """Draw position numbers for both sides, (count,) each, at random.
+
+    The number of chequers is uniform, and so are the positions of that number. judge : its table determines the size.
+    """
     sizes = board.unrank_array(np.arange(board.count(judge.points, judge.chequers)), judge.points).sum(axis=1)
     order = np.argsort(sizes, kind="stable")
     ends = np.searchsorted(sizes[order], np.arange(judge.chequers + 2))
@@ -219,7 +239,9 @@ def from_table(
     table: Table, count: int, seed: int, *, kinds: Sequence[str] = KINDS, cubeless: bool = False,
     outside: bool = False, **texts: Any,
 ) -> Exam:  # fmt: skip
-    """Draw about `count` questions from a two-sided table, for money or at a match score; half of them are plays.
+    """Draw about `count` questions from a two-sided table, for money or at a match score.
+
+    There are twice as many plays as questions of any other kind.
 
     Parameters
     ----------
@@ -297,7 +319,8 @@ def solve_questions(asked: Iterable[QuestionSpec], limit: int = LIMIT, error: fl
 
     Parameters
     ----------
-    asked : (kind, state, stratum, weight) of each question.
+    asked : (kind, state, stratum, weight) of each question: index into `KINDS`, the state, the name of a group for
+        reports, and how often the question comes up in practice.
     limit : pairs of boards times cube states that may be solved for one question. Questions beyond it are skipped
         unless `error` is given.
     error : if greater than 0, cube actions and equities beyond the limit are rolled out until their standard error
@@ -322,7 +345,7 @@ def solve_questions(asked: Iterable[QuestionSpec], limit: int = LIMIT, error: fl
 
     @lru_cache(1)
     def roll_out(state: GameState, score: Score | None) -> PlayOuts:
-        """Return the rollout of a state (at a score if given), to the standard error `error`."""
+        """Return the rollout of a state (at a score if given), to the standard error of `solve_questions`."""
         low, high = (-1.0, 1.0) if score is None else score.ends
         return play_out(state, error=error * (high - low) / 2, score=score)
 
@@ -593,9 +616,10 @@ SEED = 1
 
 
 def make(name: str, count: int | None = None, seed: int = SEED) -> Exam:
-    """Build a named set of questions; the same name, count and seed give the same set.
+    """Build a set of questions by its name; the same name, count and seed give the same set.
 
-    count : how many questions, by default as the recipe has it.
+    name : a key of `RECIPES`, KeyError for others. count : how many questions, by default as many as the recipe says.
+    seed : of the random generator.
     """
     recipe = RECIPES[name]
     exam = recipe.make(count or recipe.count, seed)
@@ -608,8 +632,7 @@ def load_named(name: str, say: Callable[[str], None] = lambda text: None) -> Exa
 
     Sets that bgfmt ships are loaded. Others are built at the first call and cached in the user's data directory.
 
-    name : a name of `RECIPES`, "matches", or a path.
-    say : called with a message before a set is built.
+    name : a key of `RECIPES`, "matches", or a path. say : called with a message before a set is built.
 
     PositionError if there is neither a set nor a file of this name.
     """

@@ -33,10 +33,12 @@ def bars(counts: dict[str, int]) -> str:
 
 
 def axis_of(name: str, bins: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Return the ends of both axes of a calibration plot.
+    """Return (low, high), the ends of both axes of a calibration plot.
 
-    Probabilities use 0 and 1. For "equity, money" the ends are whole points that enclose the means of all bins, at
-    most ±3.
+    Probabilities use 0 and 1. For the name "equity, money" the ends are whole points that enclose the means of all
+    bins, at most ±3.
+
+    name, bins : as for `calibration`.
     """
     if name != "equity, money":
         return 0.0, 1.0
@@ -46,9 +48,9 @@ def axis_of(name: str, bins: Sequence[Sequence[float]]) -> tuple[float, float]:
 
 
 def calibration(name: str, bins: Sequence[Sequence[float]]) -> str:
-    """Return an SVG scatter plot of exact values against answered ones.
+    """Return an SVG plot of exact values against answered ones.
 
-    name : as in `report.calibration`, which determines the range of the axes.
+    name : a key of the result of `report.calibration`, such as "win, money", which determines the range of the axes.
     bins : (mean answered, mean exact, count) each, drawn as circles whose radius grows with log10(count).
     """
     low, high = axis_of(name, bins)
@@ -65,7 +67,7 @@ def calibration(name: str, bins: Sequence[Sequence[float]]) -> str:
         return base - (base - margin) * (value - low) / (high - low)
 
     def inside(value: float) -> float:
-        """Return the value moved to just beyond the end of the axis if it lies outside."""
+        """Return a value; one beyond an end of the axis is moved to just beyond that end."""
         slack = BEYOND * (high - low)
         return min(max(value, low - slack), high + slack)
 

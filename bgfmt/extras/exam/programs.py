@@ -33,7 +33,7 @@ from bgfmt.game.state import GameState
 
 
 def as_failure(error: Exception) -> Failure:
-    """Convert an error of the communication with a program to a Failure: late for a timeout, else died."""
+    """Convert an exception in the communication with a program to a Failure: late for a timeout, else died."""
     return Failure(LATE if isinstance(error, TimeoutError) else DIED, str(error) or type(error).__name__)
 
 
@@ -68,12 +68,12 @@ class Lines(Candidate):
         """Send a newly started program what its protocol needs before the first question; nothing by default."""
 
     def answers(self, questions: Sequence[Question], timeout: float) -> Iterator[tuple[object, float]]:
-        """Answer questions one by one; a Failure (late) if a line has not come after `timeout` seconds."""
+        """Yield (answer or Failure, seconds taken) for each question; an answer is late after `timeout` seconds."""
         self.timeout = timeout  # `reply` raises Failure itself if a line does not come in time
         yield from super().answers(questions, 2 * timeout + START_SECONDS)
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
-        """Answer one question; Failure if the program exits or is late."""
+        """Send one question and return the answer; Failure if the program exits or is late."""
         try:
             return self.ask(self.begin(), question, time.monotonic() + self.timeout)
         except (TimeoutError, EOFError) as error:
@@ -81,9 +81,10 @@ class Lines(Candidate):
             raise as_failure(error) from None
 
     def ask(self, talk: EngineProcess, question: Question, until: float) -> object:
-        """Send one question and return the answer as text.
+        """Send one question and return the line of the answer.
 
-        until : time (of `time.monotonic`) at which the answer is late.
+        talk : the program. until : time (of `time.monotonic`) at which the answer is late. Failure if there is more
+        than one line.
         """
         talk.discard_output()
         talk.send(str(question))
@@ -128,7 +129,10 @@ class Ubgi(Lines):
         self.go = "go role" if V01 in find_versions(lines) else "go"
 
     def ask(self, talk: EngineProcess, question: Question, until: float) -> object:
-        """Send the position and the dice; return the best move or cube action, or the numbers of `eval`."""
+        """Send the position and dice of a question; return the best play or cube action, or the numbers of `eval`.
+
+        until : time (of `time.monotonic`) at which the answer is late.
+        """
         talk.send(f"position gnubgid {expressible_state(question).gnubg_id}")
         if question.dice:
             talk.send(f"dice {question.dice[0]} {question.dice[1]}")
@@ -209,7 +213,10 @@ class Http(Candidate):
         self.close = self.connection.close  # type: ignore[method-assign]
 
     def get(self, route: str, **given: int) -> Any:
-        """Send a GET request and return the JSON of the response; Failure if the status is not 200."""
+        """Send a GET request with the parameters `given`, return the JSON of the response.
+
+        route : path of the address. Failure if the status is not 200.
+        """
         try:
             self.connection.request("GET", f"{self.prefix}/{route}?{urlencode(given)}")
             answer = self.connection.getresponse()
@@ -307,7 +314,10 @@ class Gnubg(Lines):
         self.hear(talk, time.monotonic() + START_SECONDS)
 
     def hear(self, talk: EngineProcess, until: float) -> str:
-        """Return the next line that the script has printed, without its mark."""
+        """Return the next line of gnubg's script, without the mark that distinguishes it from gnubg's own output.
+
+        until : time (of `time.monotonic`) at which the line is late.
+        """
         while not (line := talk.read_line(until)).startswith("@"):
             pass
         return line[1:]
@@ -341,12 +351,18 @@ class PyGnubg(Candidate):
         )
 
     def evaluate(self, us: Sequence[int], them: Sequence[int], info: Any) -> Any:
-        """Evaluate a position; return six numbers of the side on roll, the last one the cubeless equity."""
+        """Evaluate a position by gnubg; return five probabilities of the side on roll and its cubeless equity.
+
+        us, them : chequers on points 1, 2, ... of the side on roll and of the other. info : gnubg's cube and score.
+        """
         sides = tuple((*side, *(0,) * (25 - len(side))) for side in (them, us))
         return self.gnubg.evaluate(sides, info, self.context)
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
-        """Answer one question: the play whose result is evaluated best, or the cubeless equity."""
+        """Return the number of the play with the best result, or the cubeless equity and win probability.
+
+        Failure for cube actions.
+        """
         us = question.us
         them = question.them
         (mine, other) = question.away or (0, 0)
@@ -414,7 +430,10 @@ class Rule(Candidate):
         self.rule = RULES[name]
 
     def answers(self, questions: Sequence[Question], timeout: float) -> Iterator[tuple[object, float]]:
-        """Answer all doubles and takes of the home boards at once; other questions are refused."""
+        """Yield (answer or Failure, 0.0) for each question; all doubles and takes in home boards are decided at once.
+
+        Other questions are refused.
+        """
         asked = [q for q in questions if q.kind in ("double", "take") and not any((*q.us[6:], *q.them[6:]))]
         said: dict[int, bool] = {}
         if asked:
@@ -454,7 +473,7 @@ class Own(Candidate):
         self.advisor = Advisor(None if limit is None else [], limit=None if limit is None else int(limit))
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
-        """Answer one question by bgfmt's own adviser."""
+        """Return the answer of bgfmt's own adviser to one question."""
         state: GameState = question.state
         if question.kind == "play":
             best = self.advisor.plays(state).best

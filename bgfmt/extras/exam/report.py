@@ -24,9 +24,10 @@ BINS = np.array([1e-7, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1, 10])
 
 
 def groups(judged: Judged) -> dict[str, dict[str, Array]]:
-    """Return masks that group the questions: {criterion: {group: (N,) bool}}.
+    """Return masks that group the questions of a benchmark: {criterion: {group: (N,) bool}}.
 
-    Criteria are kind, chequers (of the side that has more), score, cube and stratum; a group may be empty.
+    Criteria are kind, chequers (of the side that has more), score, cube and stratum (group of the set); a group may
+    be empty.
     """
     exam = judged.exam
     scores = {"money": ~judged.match}
@@ -47,8 +48,11 @@ def groups(judged: Judged) -> dict[str, dict[str, Array]]:
 def figures(judged: Judged, rows: Array) -> dict[str, Any] | None:
     """Return the statistics of the losses of some decisions, None if there are no decisions among them.
 
-    rows : (N,) bool, the questions to use. Means of equity are weighted by how often a question comes up in practice
-    (`Exam.weight`); all values are as the JSON report has them.
+    Keys: `decisions`, `wrong`, `wrong_share`, `equity_lost` (mean), `standard_error`, `worst_equity`, and mean and
+    worst loss in `points` and `mwc`. Means of equity are weighted by how often a question comes up in practice
+    (`Exam.weight`).
+
+    rows : (N,) bool, the questions to use.
     """
     rows = rows & judged.decided
     if not rows.any():
@@ -68,10 +72,11 @@ def figures(judged: Judged, rows: Array) -> dict[str, Any] | None:
 
 
 def calibration(judged: Judged) -> dict[str, Any]:
-    """Return the errors of answered equities and win probabilities, by kind of number and money or score.
+    """Return the errors of answered equities and win probabilities, by names such as "equity, money", "win, score".
 
-    At a score the equity is the probability to win the match. `bins` are [mean answered, mean exact, count], one for
-    each tenth of the axis that has values; the first and the last one include all values outside the axis.
+    At a score the equity is the probability to win the match. Each entry has `answers` (count), `mean_error`,
+    `rms_error`, `greatest_error` and `bins`: [mean answered, mean exact, count] for each tenth of the axis that has
+    values; the first and the last one include all values outside the axis.
     """
     out: dict[str, Any] = {}
     for k, name in enumerate(("equity", "win")):
@@ -105,7 +110,10 @@ def _bins(said: Array, off: Array, low: float) -> list[list[float]]:
 
 
 def describe_decision(judged: Judged, number: int) -> dict[str, Any]:
-    """Return one decision as the JSON report has it: the question, the answer, the best answer and the loss."""
+    """Return one decision as values for JSON: the question, the answer, the best answer and the loss.
+
+    number : of the question.
+    """
     exam = judged.exam
     answers = judged.answers
     question = exam.questions(np.array([number]))[0]
@@ -135,7 +143,7 @@ def describe_decision(judged: Judged, number: int) -> dict[str, Any]:
 
 
 def worst_decisions(judged: Judged, most: int) -> list[int]:
-    """Return the numbers of the wrong decisions with the greatest losses (as equities), greatest first.
+    """Return the question numbers of the wrong decisions with the greatest losses (as equities), greatest first.
 
     most : how many at most.
     """
@@ -145,10 +153,10 @@ def worst_decisions(judged: Judged, most: int) -> list[int]:
 
 
 def compare_paired(a: Judged, b: Judged) -> dict[str, Any]:
-    """Compare two candidates on the decisions that both answered.
+    """Compare two engines on the decisions that both answered; return a dict for JSON.
 
-    `difference` is the mean loss of the first minus that of the second, as equity; `p` and `p_wrong` are from
-    `sign_flip_p` with the position as the cluster.
+    `difference` is the mean loss of the first minus that of the second, as equity; `p` and `p_wrong` are p-values of
+    `sign_flip_p` with the position as the cluster, for the losses and for the numbers of wrong decisions.
     """
     rows = a.decided & b.decided
     weight = a.exam.weight[rows]
@@ -169,7 +177,7 @@ def compare_paired(a: Judged, b: Judged) -> dict[str, Any]:
 
 
 def as_dict(judged: Judged, most: int) -> dict[str, Any]:
-    """Return the report of one candidate as its JSON has it.
+    """Return the report on one engine as a dict for JSON.
 
     most : how many of the worst decisions to include.
     """
@@ -210,7 +218,7 @@ class Report:
         self.paired = compare_paired(*judged) if len(judged) == 2 else None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the report as its JSON has it."""
+        """Return the report as a dict for JSON: `engines`, a list, and `paired`, None for a single engine."""
         return {"engines": self.engines, "paired": self.paired}
 
     def text(self) -> str:
@@ -219,7 +227,7 @@ class Report:
         return "\n\n".join([*parts, *["\n".join(self.pair_lines())] * len(parts[1:])])
 
     def page(self) -> str:
-        """Return the report as an HTML page that makes no requests."""
+        """Return the report as an HTML page that loads nothing else."""
         title = " and ".join(printable(data["engine"], 80) for data in self.engines)
         body = [f"<p>{escaped(line, 400)}</p>" for line in self.pair_lines()]
         for data, judged in zip(self.engines, self.judged, strict=True):
@@ -227,7 +235,7 @@ class Report:
         return document(title, body, plots.STYLE)
 
     def render_file(self, name: str) -> str:
-        """Return the contents of a report file: JSON, HTML or text by the ending of its name."""
+        """Return the report as the text of a file: JSON, HTML or plain text by the ending of `name`."""
         if name.endswith(".json"):
             return json.dumps(self.as_dict(), indent=2) + "\n"
         return self.page() if name.endswith((".html", ".htm")) else self.text() + "\n"
@@ -282,7 +290,10 @@ def _format_counts(data: dict[str, Any]) -> str:
 
 
 def lines(data: dict[str, Any], judged: Judged) -> Iterator[str]:
-    """Yield the report of one engine as lines of text."""
+    """Yield the report on one engine as lines of text.
+
+    data : the result of `as_dict` for `judged`.
+    """
     exam = data["set"]
     every = data["all"]
     seconds = data["seconds"]

@@ -45,13 +45,12 @@ LISTS = ("starts", "results", "worths")
 
 
 def fields(points: int) -> np.dtype[Any]:
-    """Return the record dtype of questions on boards of this many points a side.
+    """Return the NumPy record type of a question, for boards of this many points a side.
 
-    kind : index into `KINDS`. us, them : chequers on each point. dice : 0, 0 if not rolled. owner : index into
-    `OWNERS`. away : points to go, 0, 0 for money. stratum : index into `Exam.strata`. weight : how often the question
-    comes up in practice. error : bound on the error of its values. ends : MWC after losing and after winning the
-    question's cube, 0, 0 for money. mistaken : unused, NaN in new sets; older sets have
-    values.
+    kind : index into `KINDS`. us, them : chequers on each point. dice : 0, 0 if not rolled. cube : its value. owner :
+    index into `OWNERS`. away : points to go, 0, 0 for money. stratum : index into `Exam.strata`. weight : how often
+    the question comes up in practice. error : bound on the error of its values. ends : MWC after losing and after
+    winning the question's cube, 0, 0 for money. mistaken : unused, NaN in new sets; older sets have values.
     """
     return np.dtype([
         ("kind", "u1"), ("us", "i1", points), ("them", "i1", points), ("dice", "u1", 2), ("cube", "i4"),
@@ -86,12 +85,12 @@ class Question:
 
     @property
     def position(self) -> Position:
-        """Return the position, the side on roll first."""
+        """Position, the side on roll first."""
         return Position(Side(*self.us), Side(*self.them))
 
     @property
     def state(self) -> GameState:
-        """Return the question as a `GameState`; for a take the side on roll is the doubler."""
+        """The question as a `GameState`; for a take the side on roll is the doubler."""
         owner = "centered" if self.owner == "none" else self.owner
         return GameState.of(
             self.position, self.dice, cube=owner, cube_value=self.cube, away=self.away, crawford=self.crawford,
@@ -101,7 +100,7 @@ class Question:
 
     @property
     def plays(self) -> list[tuple[int, ...]]:
-        """Return the chequers of the side on roll after each legal play, one tuple by point for each."""
+        """Chequers by point of the side on roll after each legal play; an answer may be an index in this list."""
         part = slice(*self.exam.starts[self.number : self.number + 2])
         return list(map(tuple, self.exam.boards[part].tolist()))
 
@@ -147,17 +146,17 @@ class Exam:
 
     @property
     def points(self) -> int:
-        """Return how many points each side of the boards has."""
+        """Number of points of each side of the boards."""
         return int(self.us.shape[1])
 
     @cached_property
     def boards(self) -> Array:
-        """Return the boards after plays as chequers by point: `results` converted to (len(worths), points) int8."""
+        """Boards after plays, (len(worths), points) int8: `results` converted to the chequers on each point."""
         return board.unrank_array(self.results, self.points)
 
     @cached_property
     def clusters(self) -> Array:
-        """Return (N,) integers from 0 that are equal for questions about the same chequers of both sides."""
+        """Numbers from 0 that are equal for questions about the same chequers of both sides, (N,)."""
         sides = [np.unique(board.rank_array(side), return_inverse=True) for side in (self.us, self.them)]
         (_, us), (others, them) = sides
         _, numbers = np.unique(us * len(others) + them, return_inverse=True)
@@ -174,7 +173,7 @@ class Exam:
 
     @cached_property
     def digest(self) -> str:
-        """Return the SHA-256 of all texts and arrays of the set, in hexadecimal."""
+        """SHA-256 of all texts and arrays of the set, in hexadecimal."""
         sums = hashlib.sha256(json.dumps(self._facts(), sort_keys=True).encode())
         for array in self._arrays().values():
             sums.update(np.ascontiguousarray(array).tobytes())
@@ -194,13 +193,13 @@ class Exam:
         ]  # fmt: skip
 
     def of(self, number: int) -> Array:
-        """Return the values of all answers to the question of this number."""
+        """Return the values of all answers to the question of this number, as described for the field `worths`."""
         return self.worths[self.starts[number] : self.starts[number + 1]]
 
     def worths_of(self, *kinds: int) -> Array:
-        """Return the values of all questions of these kinds as one array, NaN in the rows of other kinds.
+        """Return the values of the answers to questions of some kinds, (N, width); NaN in the rows of other kinds.
 
-        kinds : of the same width, `DOUBLE` and `TAKE` (the result is (N, 4)) or `EQUITY` (N, 2).
+        kinds : of the same width, `DOUBLE` and `TAKE` (four values) or `EQUITY` (two).
         """
         width = WORTHS[kinds[0]]
         out = np.full((len(self), width), np.nan)
@@ -209,7 +208,7 @@ class Exam:
         return out
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the name, the counts of questions by kind and the checksum, as JSON reports have them."""
+        """Return texts such as the name, counts of questions by kind, greatest error and SHA-256, for JSON."""
         many = np.bincount(self.kind, minlength=len(KINDS)).tolist()
         return {
             **{name: getattr(self, name) for name in TEXTS}, "questions": len(self),
@@ -255,10 +254,10 @@ def rows_of(count: int, points: int, **columns: Any) -> Array:
 
 
 def join_sets(parts: list[Exam], **changes: Any) -> Exam:
-    """Join sets into one; strata of the same name are merged.
+    """Join sets of questions into one; strata (groups) of the same name are merged.
 
-    The result has the texts of the first set, except those in `changes`. Boards are padded to the greatest number of
-    points.
+    The result has the texts of the first set, except the fields in `changes`. Boards are padded to the greatest
+    number of points.
     """
     points = max(part.points for part in parts)
     strata = tuple(dict.fromkeys(name for part in parts for name in part.strata))

@@ -54,7 +54,7 @@ def sign_flip_p(differences: Array, clusters: Array) -> float:
     Parameters
     ----------
     differences : (M,) float64.
-    clusters : (M,) integers from 0; differences with the same number are flipped together.
+    clusters : (M,) integers from 0; differences with the same number are dependent and flipped together.
     """
     sums = np.bincount(clusters, differences) if len(differences) else np.zeros(0)
     sums = sums[np.abs(sums) > TIE * np.abs(differences).sum()] if len(sums) else sums

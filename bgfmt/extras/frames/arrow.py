@@ -17,22 +17,23 @@ FRAME_ENTRIES = 1 << 16  # entries of a piece
 
 
 def to_pandas(table: Table) -> Any:
-    """Return a pandas DataFrame with the columns of `frame_columns`."""
+    """Return a table as a pandas DataFrame with the columns of `frame_columns`."""
     pandas = extra("pandas", "this needs pandas, which is not installed", "pip install pandas")
     return pandas.DataFrame(frame_columns(table))
 
 
 def to_polars(table: Table) -> Any:
-    """Return a polars DataFrame with the columns of `frame_columns`."""
+    """Return a table as a polars DataFrame with the columns of `frame_columns`."""
     polars = extra("polars", "this needs polars, which is not installed", "pip install polars")
     return polars.DataFrame(frame_columns(table))
 
 
 def frame_columns(table: Table) -> dict[str, Array]:
-    """Return the columns of a data frame, one row per entry in order of position number.
+    """Return the columns of a data frame of a table by name, one row per entry in order of position number.
 
-    They are `position`, the counts as text; `pips`, or `us_pips` and `them_pips`; and the numbers that the entries
-    mean, such as `mean_rolls`, `epc`, `bearoff_0`, ... or `cubeless`, ... CapabilityError for a table without arrays.
+    They are `position`, the chequers on each point as text; `pips`, or `us_pips` and `them_pips`; and the numbers
+    that the entries mean, such as `mean_rolls`, `epc`, `bearoff_0`, ... or `cubeless`, ... CapabilityError for a
+    table without arrays.
     """
     if not table.arrays():
         raise CapabilityError(f"a {table.kind} table has no arrays")
@@ -60,7 +61,7 @@ def frame_columns(table: Table) -> dict[str, Array]:
 
 
 def pyarrow() -> Any:
-    """Import pyarrow; MissingExtraError if it is not installed."""
+    """Import and return the module pyarrow; MissingExtraError if it is not installed."""
     return extra("pyarrow", "Arrow needs pyarrow, which is not installed", install_hint("parquet"))
 
 

@@ -27,7 +27,10 @@ class StoredColumns(ABC):
         self.names: dict[str, list[str]] = {}  # columns by array
 
     def refuse(self, expected: str, found: object) -> CorruptError:
-        """Return the error for a file whose content is not as expected."""
+        """Return (do not raise) the CorruptError for a file whose content is not as expected.
+
+        expected, found : for its message.
+        """
         return CorruptError(self.source.name, self.offset, expected, found)
 
     @abstractmethod
@@ -36,11 +39,11 @@ class StoredColumns(ABC):
 
     @abstractmethod
     def check(self, table: Table, stored: list[flat.Flat]) -> None:
-        """Raise CorruptError unless the file has the table's number of rows and a column for each stored number."""
+        """Raise CorruptError unless the file has one row per entry of the table and a column per stored number."""
 
     @abstractmethod
     def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
-        """Read the columns `names` of the entries from `first` on into `out`, (entries, columns)."""
+        """Read the columns `names` of the table's entries from number `first` on into `out`, (entries, columns)."""
 
     def table(self) -> Table:
         """Build the table, with lazily read arrays; raises CorruptError if the file is not that of a table."""
@@ -52,7 +55,7 @@ class StoredColumns(ABC):
         return table
 
     def array(self, name: str, shape: tuple[int, ...], dtype: Any, sides: int) -> Rows:
-        """Return an array of the table as lazy rows.
+        """Return an array of the table as lazy rows, read from the file's columns on demand.
 
         name, shape, dtype : of the array. sides : how many leading axes of the array are positions, 1 or 2.
         """

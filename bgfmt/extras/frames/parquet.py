@@ -134,7 +134,7 @@ class Parquet(AnyTable):
         return table, {"compression": settings.compression, "columns": ",".join(settings.columns)}
 
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
-        """Compare the file with what this version of pyarrow writes for the same numbers.
+        """Compare the file with what this version of pyarrow writes for the same numbers; yield the differences.
 
         If bgfmt wrote the file with another version of pyarrow, the contents of all columns are compared instead. A
         file of another program is one fault as a whole, because its layout is not known.
@@ -234,7 +234,7 @@ class Groups(StoredColumns):
         return bytes(found)
 
     def settings(self) -> Settings:
-        """Return the settings that the file states, with which it was written."""
+        """Return the compression and columns with which the file says it was written; CorruptError for others."""
         text = json.loads(self.facts())
         compression = text.get("compression", DEFAULT_SETTINGS.compression)
         columns = text.get("columns", [])
@@ -252,7 +252,11 @@ class Groups(StoredColumns):
                 raise self.refuse(f"a column {name}", f"none{own}")
 
     def find_wrong_columns(self, table: Table, columns: list[Flat]) -> list[str]:
-        """Return the names of the columns whose contents differ from what is written for the table."""
+        """Return the names of the file's columns whose contents differ from what is written for the table.
+
+        columns : those that the file should have. Differences between the lists of columns, and of the sizes of row
+        groups, are named instead of contents.
+        """
         names = [column.name for column in columns]
         if list(self.columns) != names:
             return sorted(set(self.columns) ^ set(names)) or ["their order"]

@@ -91,7 +91,7 @@ class Sqlite(AnyTable):
                 sink.write(data)
 
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
-        """Compare the file with what this module writes for the same numbers with the same version of SQLite.
+        """Compare the file with what bgfmt and this version of SQLite write for the same numbers; yield differences.
 
         If another version of SQLite wrote the file, the contents of its tables are compared instead of its bytes.
         """
@@ -271,7 +271,7 @@ class _Rows(StoredColumns):
                 raise self.refuse(f"numbers that fit {part.dtype}", found)
 
     def find_difference(self, table: Table) -> str:
-        """Describe the first difference from what is written for the numbers of the table; "" if there is none."""
+        """Describe the first difference of the file's contents from what bgfmt writes for the table; "" if none."""
         with self._safely(table.entries + 1000):
             schema = {text for (text,) in self._db.execute("SELECT sql FROM sqlite_schema") if text}
             if schema != {*_schema(table), INDEX}:

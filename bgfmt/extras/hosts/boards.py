@@ -26,17 +26,24 @@ class Boards(Generic[Board]):
     board: Callable[[Position], Board]
 
     def money(self, asked: Asked, board: Board) -> PositionEquities:
-        """Return the win and gammon chances, the cubeless and the cubeful equities for money."""
+        """Return the money equities of a host's board: win and gammon probabilities, cubeless and cubeful equities.
+
+        asked : an adviser or open databases.
+        """
         return adviser(asked).equities(self.position(board))
 
     def chances(self, asked: Asked, board: Board) -> TwoSidedEstimate:
-        """Estimate win and gammon chances from a one-sided table (each side plays alone)."""
+        """Estimate win and gammon probabilities of a host's board from a one-sided table, each side playing alone.
+
+        asked : an adviser or open databases.
+        """
         return adviser(asked).chances(self.position(board))
 
     def cube_action(self, asked: Asked, board: Board, owner: str = "centered", **state: Any) -> CubeAction:
-        """Return the cube action of the side on roll.
+        """Return the money or match cube action of the side on roll.
 
-        owner : "centered" or "owned". state : further arguments of `bgfmt.GameState.of`, such as away=(3, 5).
+        asked : an adviser or open databases. owner : "centered" or "owned" by the side on roll. state : further
+        arguments of `bgfmt.GameState.of`, such as away=(3, 5).
         """
         return adviser(asked).cube(GameState.of(self.position(board), cube=owner, **state))
 
@@ -45,17 +52,23 @@ class Boards(Generic[Board]):
     ) -> list[tuple[Board, float]]:
         """Return every play of a roll as (board after it, equity), best first.
 
-        The boards after plays are seen by the player who moved. state : further arguments of `bgfmt.GameState.of`.
+        The boards after plays are seen by the player who moved.
+
+        asked : an adviser or open databases. on : the board. cube : "centered", "owned" or "opponent". state :
+        further arguments of `bgfmt.GameState.of`.
         """
         ranked = adviser(asked).plays(GameState.of(self.position(on), (die1, die2), cube=cube, **state))
         return [(self.board(play.result), play.value) for play in ranked.plays if play.value is not None]
 
     def epc(self, asked: Asked, board: Board, player: int = 0) -> float:
-        """Return the effective pip count of the side on roll (player 0) or of the other (1)."""
+        """Return the effective pip count of the side on roll (player 0) or of the other (1).
+
+        asked : an adviser or open databases, with a one-sided table.
+        """
         sides = self.position(board)
         return adviser(asked).race(sides.them if player else sides.us).epc
 
 
 def adviser(asked: Asked) -> Advisor:
-    """Return an adviser unchanged, or a new one over databases."""
+    """Return `asked` itself if it is an adviser, else a new adviser over these databases."""
     return asked if isinstance(asked, Advisor) else Advisor(asked)

@@ -285,9 +285,9 @@ def ubgi(
 ) -> int:  # fmt: skip
     """Answer commands of UBGI 0.1 and 0.2 (best play, cube action) from the tables DB...; refuse the rest.
 
-    DB are files or folders; the default is BGFMT_DB, else gnubg's installed databases, else the default tables. In
-    a match the answers are exact for the score if a table of it, or a calculation, covers the position. With
-    --engine an engine such as bkg answers instead.
+    DB are files or folders; the default is BGFMT_DB, else gnubg's installed databases, else the default tables. At a
+    match score the answer is exact for that score if a table solved for it covers the position, or if the position
+    can be calculated exactly. With --engine an engine such as bkg answers instead.
 
     \b
     Example:

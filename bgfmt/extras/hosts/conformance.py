@@ -78,14 +78,14 @@ class EngineProcess:
         return EOFError(": ".join([f"the program ended with {self.process.poll()}", *map(printable, last)]))
 
     def send(self, line: str) -> None:
-        """Send one line; EOFError where the program has ended."""
+        """Send one line to the program; EOFError if the program has ended."""
         try:
             self.process.stdin.write(f"{line}\n".encode())
         except OSError:
             raise self._make_end_error() from None
 
     def discard_output(self) -> None:
-        """Discard the output that has already come."""
+        """Discard the output of the program that has already come but was not read."""
         self.unread = b""
         for _ in range(100):  # a program may write without end
             if not select.select([self.process.stdout], [], [], 0)[0] or not self.process.stdout.read(
@@ -205,16 +205,16 @@ class Outcome:
 def expect_play(
     state: GameState, word: str = "bestmove ", nothing: Sequence[str] = ("", "none")
 ) -> FindFault:
-    """Return a check for a legal play.
+    """Return a function that checks that the last line of an answer is a legal play, and returns the fault or "".
 
     Parameters
     ----------
     state
         The position with the dice.
     word
-        How the answer begins, before the play.
+        How the line begins, before the play.
     nothing
-        The plays that say that no chequer can move.
+        The texts that are accepted as a play where no chequer can move.
     """
 
     def find_fault(answers: list[str]) -> str:
@@ -238,7 +238,10 @@ def expect_play(
 
 
 def count_changes(moves: Iterable[Sequence[int]]) -> Counter[int]:
-    """Return by how many chequers moves change each point; two forms of one play have the same changes."""
+    """Return by how many chequers each point changes in the moves (start, end, ...) of a play.
+
+    Two ways to write the same play have the same changes.
+    """
     points: Counter[int] = Counter()
     for start, end, *_ in moves:
         points.update({start: -1})
@@ -247,7 +250,7 @@ def count_changes(moves: Iterable[Sequence[int]]) -> Counter[int]:
 
 
 def expect_line(*wanted: str) -> FindFault:
-    """Return a check for a last line that is one of those wanted."""
+    """Return a function that checks that the last line of an answer is one of those wanted (fault or "")."""
 
     def find_fault(answers: list[str]) -> str:
         return "" if answers[-1] in wanted else f"expected {' or '.join(wanted)}, found {answers[-1][:60]!r}"
@@ -256,7 +259,7 @@ def expect_line(*wanted: str) -> FindFault:
 
 
 def expect_code(*codes: str) -> FindFault:
-    """Return a check of 0.2: one of the lines is an error with one of these codes."""
+    """Return a function that checks that a line is an error of UBGI 0.2 with one of these codes (fault or "")."""
 
     def find_fault(answers: list[str]) -> str:
         errors = [match[1] for match in map(match_error, answers) if match]
@@ -268,29 +271,29 @@ def expect_code(*codes: str) -> FindFault:
 
 
 def check_silence(answers: list[str]) -> str:
-    """Return the fault of commands that must be accepted without an answer; "" if only `readyok` follows."""
+    """Return the fault of an answer to commands that must be accepted silently: "" if `readyok` alone came."""
     return "" if answers == ["readyok"] else f"expected no answer, found {answers[0][:60]!r}"
 
 
 def match_error(line: str) -> re.Match[str] | None:
-    """Match an error line; group 1 is its code, None for the "sorry" of an older draft."""
+    """Match a line that reports an error; group 1 is its code, None for the "sorry" of an old draft."""
     return re.fullmatch(r"error (\w+)\b.*|sorry.*", line)
 
 
 def check_error_or_silence(answers: list[str]) -> str:
-    """Return the fault of the answer to an unknown command of 0.1, which must be an error or nothing; "" if none."""
+    """Return the fault of the answer to an unknown command of UBGI 0.1, "" if it is an error or nothing."""
     sound = not answers[-1] or match_error(answers[-1])
     return "" if sound else f"expected an error, found {answers[-1][:60]!r}"
 
 
 def check_error(answers: list[str]) -> str:
-    """Return the fault of answers in which one line must be an error, "" if one is."""
+    """Return the fault of an answer in which one line must report an error, "" if one does."""
     sound = any(map(match_error, answers))
     return "" if sound else f"expected an error, found {answers[-1][:60]!r}"
 
 
 def check_handshake(answers: list[str]) -> str:
-    """Return the fault of the answer to `ubgi`, "" if it has none."""
+    """Return the fault of the answer to `ubgi`; "" if it has lines `id name`, `id author` and `ubgiok`."""
     for name in ("id name", "id author"):
         if not any(line.startswith(name) for line in answers):
             return f"no line {name!r}"
@@ -298,14 +301,14 @@ def check_handshake(answers: list[str]) -> str:
 
 
 def check_handshake_02(answers: list[str]) -> str:
-    """Check the answer to `ubgi` in 0.2."""
+    """Return the fault of the answer to `ubgi` in version 0.2, "" if it has none."""
     if f"proto {V02}" not in answers:
         return f"no line 'proto {V02}'"
     return check_handshake(answers)
 
 
 def check_eval(answers: list[str]) -> str:
-    """Check an `eval` line: pairs of a name and a number."""
+    """Return the fault of an answer whose last line must be `eval` and pairs of a name and a number; "" if none."""
     words = answers[-1].split()
     if words[:1] != ["eval"] or len(words) % 2 == 0:
         return f"expected eval and pairs of a name and a number, found {answers[-1][:60]!r}"
@@ -320,13 +323,13 @@ def check_eval(answers: list[str]) -> str:
 
 
 def check_info(answers: list[str]) -> str:
-    """Check that `info` lines come before a play."""
+    """Return the fault of an answer that must have `info` lines before a play, "" if it has none."""
     lines = [line for line in answers if line.startswith("info ")]
     return "" if lines and answers[-1].startswith("bestmove ") else "no info line before bestmove"
 
 
 def check_keys(answers: list[str]) -> str:
-    """Check the answer to `keys`: well-formed lines, each key once."""
+    """Return the fault of the answer to `keys`, "" if its lines are well-formed and list each key once."""
     lines = [line for line in answers if line]
     for line in lines:
         match = KEY.fullmatch(line)
@@ -341,7 +344,10 @@ def check_keys(answers: list[str]) -> str:
 
 
 def expect_turn(state: GameState) -> FindFault:
-    """Return a check of 0.2 for `bestturn cube=ACTION move=PLAY`."""
+    """Return a function that checks the line `bestturn cube=ACTION move=PLAY` of UBGI 0.2 (fault or "").
+
+    state : the position, with dice if they are rolled.
+    """
 
     def find_fault(answers: list[str]) -> str:
         match = re.match(r"bestturn cube=(double|nodouble) move=", answers[-1])
@@ -356,19 +362,19 @@ def expect_turn(state: GameState) -> FindFault:
 
 
 def list_plays() -> dict[str, GameState]:
-    """Return positions with dice whose plays are checked, by name."""
+    """Return by name the positions with dice for which an engine's plays are checked."""
     states = {f"play {text} {a}{b}": GameState.parse(text).rolled((a, b)) for text, (a, b) in PLAYS}
     return states | {"play of the opening": from_gnubg_id(OPENING).rolled((3, 1))}
 
 
 def say_position(state: GameState) -> str:
-    """Return the commands that set a position and its dice."""
+    """Return the UBGI commands, separated by ";", that set a position and its dice."""
     dice = f";dice {state.dice[0]} {state.dice[1]}" if state.dice else ""
     return f"position gnubgid {position_id(state.position)}{dice}"
 
 
 def corpus() -> Iterator[Case]:
-    """Yield all cases of 0.1, level by level."""
+    """Yield all test cases of UBGI 0.1, those of the core of the protocol (level 0) first."""
     ready = expect_line("readyok")
     doubling = expect_line("bestcube double", "bestcube nodouble")
     yield Case(0, "handshake", "ubgi", check_handshake)
@@ -410,7 +416,10 @@ def corpus() -> Iterator[Case]:
 
 
 def corpus_02() -> Iterator[Case]:
-    """Yield the cases of 0.2, level by level; those of an engine's own keys come from `list_key_cases`."""
+    """Yield the test cases of UBGI 0.2, those of the core of the protocol (level 0) first.
+
+    Cases of the keys that an engine has are not among them; see `list_key_cases`.
+    """
 
     def make(level: int, name: str, commands: str, find_fault: FindFault) -> Case:
         return Case(level, name, commands, find_fault, V02)
@@ -452,7 +461,10 @@ def corpus_02() -> Iterator[Case]:
 
 
 def list_key_cases(lines: Iterable[str]) -> Iterator[Case]:
-    """Yield cases of 0.2 for the keys that an engine lists: `get`, `set` to the default and to a bad value."""
+    """Yield test cases of UBGI 0.2 for the keys of an engine: `get`, and `set` to the default and to a bad value.
+
+    lines : the engine's answer to `keys`.
+    """
     for line in lines:
         match = KEY.fullmatch(line)
         if match is None:
@@ -474,7 +486,7 @@ def list_key_cases(lines: Iterable[str]) -> Iterator[Case]:
 
 
 def find_versions(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the versions that a handshake announces: 0.2 by `proto 0.2`; 0.1 without it, or by `option` lines."""
+    """Return the UBGI versions that an answer to `ubgi` announces: 0.2 by `proto 0.2`; else 0.1, also by `option`."""
     lines = list(lines)
     if f"proto {V02}" not in lines:
         return (V01,)
@@ -482,7 +494,7 @@ def find_versions(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def check(command: str, versions: Sequence[str] = ()) -> list[Outcome]:
-    """Run the corpora of some versions with an engine.
+    """Run the conformance tests of some versions of UBGI with an engine, and return how each case went.
 
     Parameters
     ----------
@@ -506,7 +518,10 @@ def check(command: str, versions: Sequence[str] = ()) -> list[Outcome]:
 
 
 def greet(words: Sequence[str], command: str) -> list[str]:
-    """Start an engine, greet it and end it; return the lines of its greeting."""
+    """Start an engine, send `ubgi` and end it; return the lines of its answer.
+
+    words : program and arguments. command : the same as text, for errors. CapabilityError if it does not answer.
+    """
     process = EngineProcess(words)
     try:
         return exchange(process, Case(0, "", "ubgi", check_handshake), START_SECONDS)
@@ -517,7 +532,12 @@ def greet(words: Sequence[str], command: str) -> list[str]:
 
 
 def check_version(words: Sequence[str], command: str, version: str) -> list[Outcome]:
-    """Run the corpus of one version; a program that ends or hangs is started again for the next case."""
+    """Run the conformance tests of one version of UBGI, and return how each case went.
+
+    A program that ends or hangs is started again for the next case.
+
+    words : program and arguments. command : the same as text, for errors.
+    """
     outcomes = list[Outcome]()
     cases = list(corpus_02() if version == V02 else corpus())
     process = EngineProcess(words)
@@ -553,7 +573,10 @@ def check_version(words: Sequence[str], command: str, version: str) -> list[Outc
 
 
 def judge(case: Case, answers: list[str]) -> Outcome:
-    """Return how a case went; an error that the protocol allows there is a refusal, not a failure."""
+    """Return how a case went: ok, failed, or refused if the answer is an error that the protocol allows there.
+
+    answers : the lines of the answer.
+    """
     try:
         why = case.find_fault(answers or [""])
     except BgfmtError as error:
@@ -569,16 +592,9 @@ def judge(case: Case, answers: list[str]) -> Outcome:
 
 
 def exchange(process: EngineProcess, case: Case, limit: float) -> list[str]:
-    """Send the commands of a case and an `isready`; return the lines before the answer to that.
+    """Send the commands of a test case, then `isready`; return the lines that came before its `readyok`.
 
-    Parameters
-    ----------
-    process
-        The engine.
-    case
-        The case.
-    limit
-        Seconds to wait.
+    TimeoutError if they do not come within `limit` seconds, EOFError if the program has ended.
     """
     answers = list[str]()
     until = time.monotonic() + limit

@@ -52,7 +52,7 @@ class Player:
         self.resign = resign
 
     def answer(self, state: GameState) -> Reply:
-        """Return the answer to a question.
+        """Return the answer to a question of gnubg: a play, a cube action, or a word on a resignation.
 
         PositionError if the position is impossible, NotCoveredError if nothing covers it.
         """
@@ -68,7 +68,7 @@ class Player:
         return self.play_on(state)
 
     def play_on(self, state: GameState) -> Reply:
-        """Return the answer to a question without offering a resignation."""
+        """Return the answer to a question of gnubg as `answer` does, but never offer a resignation."""
         decision = self.advisor.decide(state)
         left = None
         if decision.act == "play":
@@ -78,20 +78,20 @@ class Player:
 
 
 def format_decision(decision: Decision) -> str:
-    """Return a decision in the words of gnubg's protocol: a play, or "double", "roll", "take", "drop", ...."""
+    """Return a decision in the words of gnubg's protocol: a play, or "double", "roll", "take", "drop" and others."""
     if decision.act != "play":
         return "drop" if decision.act == "pass" else decision.act
     return format_play(decision.play.moves if decision.play else ())
 
 
 def format_play(moves: Iterable[Move]) -> str:
-    """Return a play as gnubg reads it, such as ``bar/21 6/off``, one die at a time; "" if there is none."""
+    """Return a play as gnubg reads it, such as ``bar/21 6/off``, one die at a time; "" if there are no moves."""
     names = {BAR: "bar", OFF: "off"}
     return " ".join(f"{names.get(move.start, move.start)}/{names.get(move.end, move.end)}" for move in moves)
 
 
 def error_line(message: object) -> str:
-    """Return an answer with an error message, which gnubg shows to its user before it stops playing."""
+    """Return the line that reports an error; gnubg shows it to its user before it stops playing."""
     return f"Error: {' '.join(str(message).split())[:200]}"
 
 
@@ -116,7 +116,10 @@ class Session:
     _resigned: tuple[object, int] = (None, 0)
 
     def reply(self, line: str) -> str:
-        """Answer one line of the client (without its line feed): a question or a command."""
+        """Return the answer to one line of the client (without its line feed): a question or a command.
+
+        Invalid lines are counted and answered with an error line.
+        """
         text = line.replace("\0", "").strip()
         if not text.startswith("board:"):
             return self._command(text)
@@ -198,11 +201,14 @@ class GnubgEngine:
         self._gnubg: Any = extra("gnubg", missing, "pip install gnubg")
 
     def values(self, state: GameState, results: Sequence[Position]) -> Sequence[float]:
-        """Return the cubeless equity, to us who have just played, of each position after a play."""
+        """Return the cubeless equity of each position after a play, to the player who has just played.
+
+        state : not used. results : the positions as seen by that player.
+        """
         return [-self._equity(result.swapped()) for result in results]
 
     def double(self, state: GameState) -> tuple[bool, bool]:
-        """Return whether to double and whether to take, by Janowski's formula from the cubeless equity."""
+        """Return (whether to double, whether to take), by Janowski's formula from the cubeless equity."""
         owned, centered, opponent = janowski(self._equity(state.position))
         rolling = owned if state.owner == "owned" else centered
         return bool(min(1.0, 2 * opponent) > rolling), bool(2 * opponent <= 1)

@@ -95,7 +95,7 @@ class Server:
                 self._pool.shutdown(wait=False, cancel_futures=True)
 
     def run(self, ready: Callable[[int], None] | None = None) -> None:
-        """Run the server in this thread until it is interrupted.
+        """Serve in this thread until interrupted or, in the main thread, terminated.
 
         ready : called with the port once connections are accepted.
         """

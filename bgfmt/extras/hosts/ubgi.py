@@ -67,7 +67,7 @@ class ProtocolError(Exception):
         self.code_02 = code_02 or CODES[code]
 
     def format_line(self, version: str) -> str:
-        """Return the `error` line in a version of the protocol."""
+        """Return the `error` line that reports it in a version of the protocol, "0.1" or "0.2"."""
         return f"error {self.code_02 if version == V02 else self.code} {self.text}"
 
 
@@ -98,7 +98,7 @@ class Engine:
         self.over = False
 
     def reply(self, line: str) -> list[str]:
-        """Return the lines that answer one command."""
+        """Return the lines that answer one command of the controller, often none; an error gives an `error` line."""
         words = line.replace("\0", "").split()
         if not words:
             return []
@@ -123,7 +123,10 @@ class Engine:
         return list(command(words[1:]))
 
     def run(self, read: IO[bytes], write: Callable[[str], None]) -> None:
-        """Answer commands until `quit` or the end of the input."""
+        """Answer commands until `quit` or the end of the input.
+
+        read : the input. write : called with each line of the answers, without line feed.
+        """
         while not self.over:
             data = read.readline(MAX_COMMAND_BYTES + 1)
             if not data:
@@ -148,7 +151,7 @@ class Engine:
     # -- commands, each a method `do_NAME` ------------------------------------------------------------------
 
     def do_ubgi(self, words: list[str]) -> list[str]:
-        """Greet, and list the options of 0.1."""
+        """Answer `ubgi`: name, author and version of the engine, its options of UBGI 0.1, and `ubgiok`."""
         name = f"id name bgfmt {self.name}".strip()
         lines = [name, "id author the bgfmt authors", f"id version {__version__}"]
         if not self.fixed or self.version == V02:
@@ -158,12 +161,12 @@ class Engine:
         return [*lines, "ubgiok"]
 
     def do_newgame(self, words: list[str]) -> list[str]:
-        """Forget the position."""
+        """Answer `newgame`: forget the position."""
         self.state = None
         return []
 
     def do_newsession(self, words: list[str]) -> list[str]:
-        """Begin money play or a match to some points; forget position, score and cube."""
+        """Answer `newsession [length N]`: begin money play or a match to N; forget position, score and cube."""
         form = r"(?:length (\d{1,2}))?"
         match = _match_arguments(form, words, "newsession or newsession length N", re.IGNORECASE)
         self.state = None
@@ -171,29 +174,29 @@ class Engine:
         return []
 
     def do_score(self, words: list[str]) -> list[str]:
-        """Set the points that the side on roll and the other side have."""
+        """Answer `score A B`: set the points that the side on roll and the other side have won."""
         match = _match_arguments(r"(\d{1,2}) (\d{1,2})", words, "score A B")
         return self._update_session(score=(int(match[1]), int(match[2])))
 
     def do_cube(self, words: list[str]) -> list[str]:
-        """Set the cube's value, and its owner as the side on roll sees it."""
+        """Answer `cube VALUE [OWNER]`: set the cube; owner is centered, owned (by the side on roll) or opponent."""
         form = r"(\d+)(?: (centered|owned|opponent))?"
         match = _match_arguments(form, words, "cube VALUE centered, owned or opponent")
         return self._update_session(cube=(int(match[1]), match[2] or "centered"))
 
     def do_crawford(self, words: list[str]) -> list[str]:
-        """Say whether this is the Crawford game."""
+        """Answer `crawford on` or `crawford off`: set whether this is the Crawford game."""
         match = _match_arguments("on|off", words, "crawford on or crawford off")
         return self._update_session(crawford=match[0] == "on")
 
     def do_turn(self, words: list[str]) -> list[str]:
-        """Put the other side on roll, before its roll."""
+        """Answer `turn`: put the other side on roll, before its roll."""
         state = self._require_position()
         self.state = replace(state.before_roll(), turn=1 - state.turn)
         return []
 
     def do_eval(self, words: list[str]) -> list[str]:
-        """Return equities and win probability of the side on roll before it rolls or doubles."""
+        """Answer `eval`: equities and win probability of the side on roll before it rolls or doubles."""
         state = self._require_position().before_roll()
         if not isinstance(self.advisor, Advisor):
             raise ProtocolError("unsupported_feature", "eval")
@@ -208,12 +211,12 @@ class Engine:
         return [f"eval{win} cubeless {float(equities.cubeless)!r} equity {float(best)!r}"]
 
     def do_quit(self, words: list[str]) -> list[str]:
-        """End the conversation."""
+        """Answer `quit`: end the conversation."""
         self.over = True
         return []
 
     def do_position(self, words: list[str]) -> list[str]:
-        """Set the position from an identifier."""
+        """Answer `position FORM ID`: set the position from an identifier; FORM is gnubgid, xgid or fibs."""
         readers = {"gnubgid": from_gnubg_id, "xgid": from_xgid, "fibs": parse}
         form = self._fold_case(words[0]) if words else ""
         if len(words) < 2 or form not in readers:
@@ -226,7 +229,7 @@ class Engine:
         return []
 
     def do_dice(self, words: list[str]) -> list[str]:
-        """Set the dice of the side on roll."""
+        """Answer `dice A B`: set the dice of the side on roll."""
         dice = [int(word) for word in words if len(word) == 1 and word in "123456"]
         if len(words) != 2 or len(dice) != 2:
             code = "bad_value" if len(words) == 2 else "bad_command"
@@ -236,7 +239,7 @@ class Engine:
         return []
 
     def do_go(self, words: list[str]) -> list[str]:
-        """Answer with a play, a cube action or both."""
+        """Answer `go`: the best play, cube action, or both ("turn"), as the words after `go` say."""
         folded = [self._fold_case(word) for word in words]
         if "role" in folded[:-1]:
             self._follow(V01)
@@ -259,7 +262,7 @@ class Engine:
     # -- options: `setoption` of 0.1; `keys`, `set` and `get` of 0.2 ------------------------------------------
 
     def do_setoption(self, words: list[str]) -> list[str]:
-        """Set an option of 0.1."""
+        """Answer `setoption` of UBGI 0.1: set an option (Info or Outside)."""
         text = " ".join(words).lower()
         if (info := re.fullmatch("name info value (on|off)", text)) and not self.name:
             self.info = info[1] == "on"
@@ -274,12 +277,12 @@ class Engine:
         return []
 
     def do_keys(self, words: list[str]) -> list[str]:
-        """List the keys of 0.2, a line each."""
+        """Answer `keys` of UBGI 0.2: list the engine's keys (its settings), a line each."""
         self._follow(V02)
         return [f"key {key} {KEYS[key]}" for key in self._list_keys()]
 
     def do_set(self, words: list[str]) -> list[str]:
-        """Set a key of 0.2."""
+        """Answer `set KEY VALUE` of UBGI 0.2: change a setting."""
         self._follow(V02)
         if len(words) != 2:
             raise ProtocolError("bad_argument", "expected set KEY VALUE")
@@ -294,7 +297,7 @@ class Engine:
         return []
 
     def do_get(self, words: list[str]) -> list[str]:
-        """Return the value of a key of 0.2."""
+        """Answer `get KEY` of UBGI 0.2: return the value of a setting."""
         self._follow(V02)
         if len(words) != 1:
             raise ProtocolError("bad_argument", "expected get KEY")

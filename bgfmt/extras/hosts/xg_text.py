@@ -24,7 +24,7 @@ CUBE = (" +---+", " | {} |", " +---+")
 
 
 def xg_text(answer: Any) -> str:
-    """Format an answer as XG's text, several rolls one after another.
+    """Format the answer to a query (plays of one or more rolls, or a cube action) as eXtreme Gammon's text.
 
     Raises CapabilityError if XG has no text for such an answer.
     """
@@ -45,7 +45,10 @@ def _assemble(state: GameState, asked: str, lines: Iterable[str], met: str | Non
 
 
 def header(state: GameState, asked: str) -> list[str]:
-    """Return the lines before the analysis: XGID, players, score, board, pips, cube, and the query."""
+    """Return the lines before the analysis: XGID, players, score, board, pips, cube, and the query.
+
+    asked : the last line, such as "X on roll, cube action".
+    """
     position = state.position
     mine = state.scores[state.turn]
     other = state.scores[1 - state.turn]

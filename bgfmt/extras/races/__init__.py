@@ -20,7 +20,7 @@ class ChainEstimator(Estimator):
     """Estimates by chains of boards, improved by rollouts; see `bgfmt.analysis.estimators.RaceEstimator`."""
 
     def gammons(self, position: Position) -> tuple[float, float]:
-        """Return the probabilities (win gammon, lose gammon) of a race without a cube."""
+        """Estimate the probabilities (win gammon, lose gammon) of the side on roll in a race without a cube."""
         columns = single_game_columns((None, None))
         columns.won[:, :, 1:] = 0.0
         columns.won[0, 0, 2:] = columns.won[1, 1, 2:] = 1.0
@@ -30,11 +30,27 @@ class ChainEstimator(Estimator):
         return won, lost
 
     def settle(self, solved: Solved, terms: Terms, sure: Callable[[Solved], bool], seconds: float) -> Solved:
-        """Return an estimate improved by rollouts until the cube action is `sure` or the seconds are over."""
+        """Return an estimate improved by rollouts until `sure` returns True for it, or `seconds` have passed.
+
+        Parameters
+        ----------
+        solved : the estimate.
+        terms : a match score, or for money whether Jacoby's rule is in force.
+        sure : returns whether the values decide the cube action in spite of their error.
+        """
         return rollouts.settle(solved, terms, sure, seconds)
 
     def settle_plays(
         self, solved: Solved, terms: Terms, dice: tuple[int, int], column: int, seconds: float
     ) -> Solved:
-        """Return an estimate improved by rollouts until one play of a roll is the best in a column."""
+        """Return an estimate improved by rollouts until only one play can be best within the error, or time is over.
+
+        Parameters
+        ----------
+        solved : the estimate.
+        terms : a match score, or for money whether Jacoby's rule is in force.
+        dice : the roll.
+        column : index among the columns of `solved` of the cube state by whose value plays are ranked.
+        seconds : time limit.
+        """
         return rollouts.settle_plays(solved, terms, dice, column, seconds)

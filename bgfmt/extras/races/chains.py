@@ -90,7 +90,7 @@ MANY_GAMMONS = 0.01
 def errors(position: Position, gammons: float = 0.0) -> tuple[float, float]:
     """Return the errors in equity that 95 % and 99.9 % of estimates of races like this one do not exceed.
 
-    gammons : approximate number of gammons per game, see `ChainGame.gammons`.
+    gammons : approximate number of gammons and backgammons per game, see `ChainGame`.
     """
     if gammons >= MANY_GAMMONS:
         return GAMMON_ERRORS
@@ -174,7 +174,7 @@ class Estimator:
     def race(
         self, position: Position, columns: Columns, whole: bool = False, ahead: bool = False
     ) -> ChainGame:
-        """Build the chains of both sides of a race, and the game of these to be solved.
+        """Build the chains of both sides of a race (boards kept after each roll), and the game that is to be solved.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ class ChainGame:
         self.lines = np.empty(starts[-1], np.float32)
 
     def solve(self, after: Array) -> Array:
-        """Solve the game backwards, and return the values (K,) of the start to the side on roll.
+        """Solve the game backwards from its end; return the values (K,) of the start to the side on roll.
 
         after : (boards after the first roll, K), filled with the values of these boards to the side that rolled; may
             be empty.
@@ -275,12 +275,12 @@ class GameColumns:
 
     @property
     def exact_boards(self) -> int:
-        """The number of boards of a side that have an exact value."""
+        """Number of boards of a side that have an exact value: home boards of at most `ending` chequers."""
         return board.count(HOME, self.ending)
 
     @cached_property
     def arrays(self) -> tuple[Any, ...]:
-        """The argument `game` of `kernels_game.solve`."""
+        """The cube states and exact values as the argument `game` of `kernels_game.solve`."""
 
         def single(a: Array) -> Array:
             return np.ascontiguousarray(a, np.float32 if a.dtype == np.float64 else a.dtype)
@@ -317,9 +317,9 @@ def _ending(columns: Columns, chequers: int) -> Array:
 
 @cache
 def tables(points: int, wide: bool = False) -> Arrays:
-    """Return the one-sided tables for races on this many points, as `kernels_chains._distributions` takes them.
+    """Return the arrays of the one-sided tables (distributions of rolls) for races on this many points.
 
-    wide : with the table of mean rolls of twelve points.
+    wide : with the table of mean rolls of twelve points, for boards with chequers beyond ten.
     """
     rows = library.distributions(points != HOME)
     home, far, wider = (np.ascontiguousarray(board.number_terms(one)) for one in (HOME, FAR, WIDE))
@@ -329,10 +329,10 @@ def tables(points: int, wide: bool = False) -> Arrays:
 
 
 def new_result_cache(boards: int, slack: float) -> Arrays:
-    """Create an empty cache of the results of rolls, the argument `kept` of `kernels_chains._expand`.
+    """Create an empty cache of the plays of boards, for the argument `kept` of `kernels_chains.race`.
 
     boards : most boards in it.
-    slack : plays are included that lose at most this many mean rolls.
+    slack : plays are included that lose at most this many mean rolls against the best for their side alone.
     """
     size = 1 << (2 * boards).bit_length()
     results = 22 * MAX_RESULTS + 40 * boards
@@ -376,7 +376,7 @@ def new_boards(points: int, rolls: int, width: int, room: int = 1 << 17, results
 
 
 def with_points(boards: Boards, points: int) -> Boards:
-    """Return the same memory, shaped for boards of fewer points."""
+    """Return a view of the arrays of boards, shaped for boards of fewer points."""
     room = len(boards.boards)
     return boards._replace(boards=boards.boards.reshape(-1)[: room * points].reshape(room, points))
 

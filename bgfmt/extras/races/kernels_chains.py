@@ -445,7 +445,7 @@ def race(
     boards: Any, lanes: int, whole: bool, ahead: bool, most: int, most_first: int, few: int, terms: Any, tables: Any,
     root: Any, kept: Any, spaces: Any,
 ) -> Any:  # fmt: skip
-    """Build the chains of both sides of a race, each playing for the fewest mean rolls.
+    """Build the chains of both sides of a race: the boards kept after each roll, each side playing for fewest rolls.
 
     After each roll the boards whose distributions differ most, weighted by how often they come up, are chosen and
     played on.
@@ -459,23 +459,25 @@ def race(
     whole
         Continue until a side is off; else stop where all boards have exact values.
     ahead
-        Correct the distributions after the first roll of the side on roll by `_look_ahead`.
+        Correct the distributions after the first roll of the side on roll by a lookahead of one roll.
     most, most_first
         Most boards chosen after each roll, and after the first.
     few
         Number of boards in the table of exact values.
     terms
-        The binomials of `board.number_terms` for the points of `boards`.
+        The table of binomials that `board.number_terms` returns for the points of `boards`.
     tables
-        See `_distributions`.
+        Arrays from `chains.tables`.
     root, kept
-        Caches of results for the first roll and for the others, see `_expand`.
+        Caches of plays for the first roll and for the others, from `chains.new_result_cache`.
     spaces
         `Boards` of both sides, filled.
 
     Returns
     -------
-    Where the numbers of each half roll begin, see `kernels_game.solve`; empty if memory is short.
+    Index at which the values of each half roll (a roll of one side) begin, see `kernels_game.solve`; empty if memory
+    is
+    short.
     """
     room = np.zeros(80, np.int64), np.empty(ANY_PLAYS, np.int64), np.empty(MOST_PLAYS)
     ours, theirs = spaces

@@ -375,7 +375,7 @@ def _later(lines: Any, starts: Any, h: int, mine: Any, k: int) -> Any:
 
 @njit(f"f8.1C, f8.2C, f4.1C, i8.1C, ({BOARDS}, {BOARDS}), {GAME}")
 def solve(on_roll: Any, after: Any, lines: Any, starts: Any, chains: Any, game: Any) -> None:
-    """Solve the game of two chains backwards.
+    """Solve the game of two chains (boards kept after each roll of a side) backwards from its end.
 
     Parameters
     ----------
@@ -384,8 +384,8 @@ def solve(on_roll: Any, after: Any, lines: Any, starts: Any, chains: Any, game: 
     after
         (boards after the first roll, K) filled with their values to the side that rolled; may be empty.
     lines, starts
-        Filled with the lines of all half rolls. In half roll h = 2 t + s side s is on roll after t rolls of its own,
-        the other side having had t + s; its lines of m x n pairs of boards begin at starts[h].
+        The values of all half rolls are written to `lines`. In half roll h = 2 t + s side s is on roll after t rolls
+        of its own, the other side having had t + s; its values of m x n pairs of boards begin at starts[h].
     chains
         `Boards` of the side on roll and of the other, see `kernels_chains.race`.
     game

@@ -137,7 +137,7 @@ def _oracle(threads: int) -> Oracle:
 
 
 def settle(solved: Solved, terms: Terms, sure: Callable[[Solved], bool], seconds: float) -> Solved:
-    """Roll out an estimated race until its cube action is certain or the time is over.
+    """Roll out an estimated race until its cube action is certain, as `sure` judges, or the time is over.
 
     The number of games is doubled while less than half of the seconds have passed. The dice are always the same, so
     the answer depends only on the number of doublings.
@@ -149,7 +149,7 @@ def settle(solved: Solved, terms: Terms, sure: Callable[[Solved], bool], seconds
     terms
         A match score, or for money whether Jacoby's rule is in force.
     sure
-        Returns whether values decide the cube action.
+        Returns whether values decide the cube action in spite of their error.
     seconds
         Time limit.
 
@@ -180,7 +180,10 @@ def settle(solved: Solved, terms: Terms, sure: Callable[[Solved], bool], seconds
 
 
 def settle_plays(solved: Solved, terms: Terms, dice: tuple[int, int], column: int, seconds: float) -> Solved:
-    """Roll out the best plays of a roll of an estimated race until one is certainly best or the time is over.
+    """Roll out the best plays of a roll of an estimated race until only one can be best, or the time is over.
+
+    A play is dropped once its value is below the best one by more than twice the error bound of the rollouts (99.9
+    %).
 
     Parameters
     ----------
@@ -191,7 +194,7 @@ def settle_plays(solved: Solved, terms: Terms, dice: tuple[int, int], column: in
     dice
         The roll.
     column
-        The cube state that the plays are ranked by.
+        Index among the columns of `solved` of the cube state by whose value the plays are ranked.
     seconds
         Time limit.
 
@@ -250,7 +253,7 @@ class Oracle:
         seed: int = 1,
         score: Score | None = None,
     ) -> PlayOuts:
-        """Roll out a race; see the function `play_out`."""
+        """Roll out a race; the parameters are those of the function `play_out`."""
         began = time.monotonic()
         state = as_state(state)
         position = state.position
@@ -281,7 +284,7 @@ class Oracle:
         return PlayOuts(position, done * THROWS**2, seed, **values)
 
     def prepare(self, position: Position, cubes: Columns) -> ChainGame:
-        """Solve the chains of a race, to the end, for these cube states."""
+        """Solve a race approximately, to the end of the game, for these cube states; rollouts play by its values."""
         race = self.estimator.race(position, cubes, whole=True)
         race.solve(np.empty((0, len(cubes))))
         return race
@@ -366,7 +369,7 @@ class Sample:
 
     @property
     def blocks(self) -> int:
-        """The number of blocks that were played."""
+        """Number of blocks of games that were played."""
         return len(self._means)
 
     def add_blocks(self, many: int) -> None:
@@ -380,12 +383,12 @@ class Sample:
 
     @property
     def means(self) -> Array:
-        """(S,) mean values."""
+        """Mean values of the S cube states to the side on roll, (S,)."""
         return self._means[:, 0].mean(axis=(0, 1))  # type: ignore[no-any-return]
 
     @property
     def errors(self) -> Array:
-        """(S,) standard errors of the means.
+        """Standard errors of the means, (S,).
 
         From `MANY_BLOCKS` blocks on from the variance of the blocks' means; below, from the variances of the means
         for each sequence of dice, summed over both sides.
@@ -402,9 +405,9 @@ def _unit(terms: Terms) -> float:
 
 
 def allowance(position: Position, gammons: float = 0.0) -> float:
-    """Return the bias that rollouts of a race like this one may have, in addition to their random error.
+    """Return the bias, in equity, that rollouts of a race like this one may have, in addition to their random error.
 
-    gammons : approximate number of gammons per game, see `ChainGame.gammons`.
+    gammons : approximate number of gammons and backgammons per game, see `chains.ChainGame`.
     """
     if gammons >= chains.MANY_GAMMONS:
         return GAMMON_ALLOWANCE

@@ -55,17 +55,17 @@ class Examination:
 
     @property
     def ok(self) -> bool:
-        """Return True if the file may be installed."""
+        """Whether the file may be installed: no reason against it, and the verifier found nothing (if it ran)."""
         return not self.refusals and self.verified is not False
 
     @property
     def exit_code(self) -> int:
-        """Return 0 if the file may be installed, 1 if it must not, 2 if it is not a database that can be read."""
+        """Exit code of the check: 0 if the file may be installed, 1 if not, 2 if it is no readable database."""
         return int(not self.ok) if self.readable else 2
 
     @property
     def title(self) -> str:
-        """Return a short description of the file, such as "two-sided, 6 points x 6 chequers, cubeful"."""
+        """Short description of the file, such as "two-sided, 6 points x 6 chequers, cubeful"."""
         if not self.kind:
             return "not a gnubg file"
         size = f"{self.points} points x {self.chequers} chequers"
@@ -74,16 +74,17 @@ class Examination:
         return ", ".join([f"{KINDS[self.kind]}, {size}", *(name for name, on in self.options.items() if on)])
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the examination as JSON has it; `kind` is the kind of table, as `bgfmt info` names it."""
+        """Return the fields as plain values for JSON, with `ok` and `title`; `kind` is named as by `bgfmt info`."""
         names = "file size kind title points chequers options slots refusals warnings hosts verified verdict"
         facts = {name: getattr(self, name) for name in names.split()}
         return {"ok": self.ok} | facts | {"kind": TABLES.get(self.kind, "")}
 
 
 def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -> Examination:
-    """Check a file as gnubg would use it, and verify it.
+    """Check how gnubg would read and use a file, and verify its numbers.
 
-    until : the verification level to stop at, None for no verification. OSError if the file cannot be read.
+    until : the verification level to stop at: structure, digest, sense, recurrence or regenerate; None for no
+    verification. OSError if the file cannot be read.
     """
     name = os.fspath(path)
     with open(open_regular(path), "rb") as file:

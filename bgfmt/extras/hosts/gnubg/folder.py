@@ -49,7 +49,7 @@ class Entry:
     kept: tuple[str, ...] = ()
 
     def describes(self, path: Path) -> bool:
-        """Return True if bgfmt installed the file at `path`."""
+        """Return True if `path` exists and is what bgfmt installed, by its fingerprint."""
         return os.path.lexists(path) and fingerprint(path) in self.installed
 
 
@@ -57,7 +57,7 @@ Record = dict[str, Entry]
 
 
 def fingerprint(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal, or the target of a link after "-> "."""
+    """Return the SHA-256 of a file in hexadecimal, or "-> " and a link's target; InstallError for anything else."""
     if path.is_symlink():
         return f"-> {os.readlink(path)}"
     if not path.is_file():
@@ -84,7 +84,10 @@ def copy_new(source: Path, target: Path, sha256: str | None = None) -> None:
 
 
 def write_small(path: Path, data: bytes, mode: int = 0o644) -> None:
-    """Write a small file in place of an old one, by one rename; a kill leaves at most its hidden name."""
+    """Write a small file, replacing an old one by one rename; a killed process leaves at most a hidden file.
+
+    mode : permissions.
+    """
     new = hidden_path(path)
     new.unlink(missing_ok=True)
     with storage.create(new) as sink:
@@ -98,7 +101,7 @@ def write_small(path: Path, data: bytes, mode: int = 0o644) -> None:
 
 
 def read_record(folder: Path) -> Record:
-    """Return the record of a folder: {file name: entry}.
+    """Return bgfmt's record of what it installed in a folder: {file name: entry}; empty if there is none.
 
     InstallError if it is damaged or names a file that bgfmt would not have put into this folder; OSError if it is not
     a regular file.
@@ -111,7 +114,10 @@ def read_record(folder: Path) -> Record:
 
 
 def parse_record(data: bytes, path: Path) -> Record:
-    """Parse the bytes of a record; InstallError if they have anything that bgfmt does not write."""
+    """Parse bgfmt's record of what it installed in a folder; InstallError for anything that bgfmt does not write.
+
+    path : for the error.
+    """
     try:
         if len(data) > MAX_RECORD_BYTES:
             raise ValueError("larger than any record of bgfmt's")
@@ -133,7 +139,7 @@ def _parse_entry(name: str, installed: list[str], kept: list[str]) -> Entry:
 
 
 def write_record(folder: Path, record: Record) -> None:
-    """Write the record of a folder by one rename; an empty one is removed."""
+    """Write bgfmt's record of what it installed in a folder by one rename; remove the file if the record is empty."""
     if record:
         plain = {name: asdict(entry) for name, entry in record.items()}
         write_small(folder / RECORD, json.dumps(plain, indent=1).encode() + b"\n")
@@ -147,7 +153,7 @@ def write_record(folder: Path, record: Record) -> None:
 
 @contextlib.contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Lock a folder and remove what a killed process has left there.
+    """Return a context manager that locks a folder, after removing what a killed process has left there.
 
     InstallError if another process is changing the folder; NotAllowedError if the folder may not be written.
     """
@@ -165,7 +171,10 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def translate_errors(folder: Path) -> Iterator[None]:
-    """Convert a refusal of the system to `NotAllowedError`; add the folder's name to errors without a file name."""
+    """Return a context manager that raises `NotAllowedError` for a PermissionError in its block.
+
+    Other errors of the system without a file name get that of the folder.
+    """
     try:
         yield
     except PermissionError as error:
@@ -177,7 +186,10 @@ def translate_errors(folder: Path) -> Iterator[None]:
 
 
 def keep_file(path: Path) -> str:
-    """Give a file a second name, by a link or a copy, and return it; a name that it has already is used again."""
+    """Give a file a second name beside it, by a link or a copy, and return that name.
+
+    If a file of such a name is the same already, its name is returned.
+    """
     for k in count(1):
         keep = path.with_name(f"{path.name}{KEPT}{f'-{k}' * (k > 1)}")
         if not os.path.lexists(keep):
@@ -192,12 +204,16 @@ def keep_file(path: Path) -> str:
 
 
 def install_file(source: Path, path: Path, *, sha256: str, link: bool) -> str | None:
-    """Install a file in a locked folder and return the name under which the previous one is kept, if any.
+    """Install a file in a locked folder; return the name under which the previous one is kept, None without one.
 
     The record is written before the new file takes its place. So a killed process leaves the old file or the new
     one, and a record that describes both.
 
-    sha256 : checksum of the source. link : install a link instead of a copy.
+    Parameters
+    ----------
+    source, path : the file, and the path under which it is installed.
+    sha256 : checksum of the source; ReplacedError if it was changed since.
+    link : install a link instead of a copy.
     """
     record = read_record(path.parent)
     entry = record.get(path.name, Entry())
@@ -222,9 +238,10 @@ def install_file(source: Path, path: Path, *, sha256: str, link: bool) -> str | 
 
 
 def uninstall_files(folder: Path, names: list[str], *, force: bool) -> list[str]:
-    """Remove installed files and restore the previous ones; return a line for each.
+    """Remove installed files and restore those that they replaced; return a line about each file.
 
-    force : keep files that were changed since under another name, instead of raising InstallError.
+    names : the files in the folder, which are in its record. force : if a file was changed since it was installed,
+    keep the changed file under another name; without it, InstallError is raised.
     """
     record = read_record(folder)
     changed = [name for name in names if _has_changed(folder / name, record[name])]

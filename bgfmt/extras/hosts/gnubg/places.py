@@ -26,7 +26,11 @@ class Place:
     private: bool = False
 
     def path(self, slot: str) -> Path:
-        """Return the path of a slot's file; InstallError if the program has no such slot."""
+        """Return the path of a slot, a short name such as "os0" for a file that the program looks for (gnubg_os0.bd).
+
+        slot : os0, ts0, os, ts, hyper1, hyper2 or hyper3 (a key of `SLOTS`). InstallError if the program has no such
+        slot.
+        """
         if slot not in HOST_SLOTS[self.host]:
             known = ", ".join(HOST_SLOTS[self.host])
             raise InstallError(f"{HOSTS[self.host]} has no slot {slot!r} (it has: {known})")
@@ -34,14 +38,18 @@ class Place:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Its folders, each once."""
+        """The folders of the program, each once."""
         return tuple(dict.fromkeys((self.data, self.rest)))
 
 
 def place(host: str | None = None, folder: PathLike | None = None, *, user: bool = False) -> Place:
-    """Return the folders of a program: its own, or `folder`, or with `user` a private one of this user.
+    """Return the folders in which a program looks for bearoff files.
 
-    host : a key of `HOSTS`; by default what `detect` returns.
+    Parameters
+    ----------
+    host : the program, a key of `HOSTS`; by default the one that is most likely installed.
+    folder : use this folder instead of the program's own.
+    user : use a private folder of this user instead.
     """
     host = host or detect()
     if folder is not None:

@@ -43,7 +43,7 @@ class Installed:
     start: list[str]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the result as JSON has it."""
+        """Return the result as values for JSON: `path`, `slot`, `replaced`, `start` and `check` (the examination)."""
         facts = {name: getattr(self, name) for name in ("slot", "replaced", "start")}
         return {"path": str(self.path)} | facts | {"check": self.examination.as_dict()}
 
@@ -60,8 +60,9 @@ def install(
 
     Parameters
     ----------
-    slot : name of the slot, by default the one that the file fits best.
-    until : the verification level to stop at, None for no verification.
+    slot : name of the slot such as "ts" for gnubg_ts.bd, by default the one that the file fits best.
+    until : the verification level to stop at (structure, digest, sense, recurrence, regenerate), None for no
+        verification.
     link : install a link instead of a copy.
 
     Raises
@@ -128,9 +129,12 @@ def _parse_slot(slot: str) -> str:
 
 
 def uninstall(where: Place, slot: str | None = None, *, force: bool = False) -> list[str]:
-    """Remove what bgfmt installed in a slot (None: all slots) and restore the previous files; return a line for each.
+    """Remove what bgfmt installed for a program and restore the files that it replaced; return a line for each file.
 
-    Only files that bgfmt installed are deleted. force : keep files that were changed since under another name.
+    Only files that bgfmt installed are deleted.
+
+    slot : name of the slot such as "ts" for gnubg_ts.bd; all slots if None. force : if a file was changed since it
+    was installed, keep the changed file under another name.
 
     InstallError if nothing was installed or, without `force`, if a file was changed since.
     """
@@ -152,7 +156,10 @@ def uninstall(where: Place, slot: str | None = None, *, force: bool = False) -> 
 def examine_slots(
     where: Place, *, until: str | None = "digest"
 ) -> Iterator[tuple[str, Path, Examination | None, bool]]:
-    """Yield (slot, path, examination, installed by bgfmt) of every slot; no file has no examination."""
+    """Yield (slot, path, examination, whether bgfmt installed the file) for every slot of a program, such as "ts".
+
+    The examination is None if there is no file. until : the verification level to stop at, None for no verification.
+    """
     for slot in HOST_SLOTS[where.host]:
         path = where.path(slot)
         examined = None
@@ -227,7 +234,7 @@ def _launcher(where: Place) -> tuple[Path, str]:
 
 
 def how_to_start(where: Place) -> list[str]:
-    """Return the commands that start the program with the folder; [] if it looks there by itself."""
+    """Return the commands that start the program with a private folder; empty for the program's own folder."""
     if not where.private:
         return []
     if where.host in LAUNCHED:
