@@ -35,7 +35,7 @@ class Reader(Protocol):
         """Return whether these bytes look like this format."""
 
     def read(self, data: bytes, name: str) -> Iterator[Match]:
-        """Yield the matches in these bytes in order; `name` is used in error messages."""
+        """Yield the matches in these bytes in the order of the file; `name` is used in error messages."""
 
 
 _READERS: Registry[Reader] = Registry("bgfmt.matches")

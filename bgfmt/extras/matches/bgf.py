@@ -30,7 +30,7 @@ def recognise(data: bytes) -> bool:
 
 
 def read(data: bytes, name: str = "<bgf>") -> Iterator[Match]:
-    """Yield the match of a file; a record's `at` is the number of its move in the game, from 1.
+    """Yield the match of a file; the field `at` of its records is the number of the move in the game, from 1.
 
     Raises FormatError if the file cannot be unpacked or is no such document.
     """
@@ -246,7 +246,10 @@ class _Smile:
         return self.data[self.at - 1]
 
     def text(self, size: int, texts: list[str] | None = None) -> str:
-        """Return the next `size` bytes as text, and add it to `texts`, to which later bytes may refer."""
+        """Read the next `size` bytes as text.
+
+        texts : the list to which the text is added, if later bytes may refer to it.
+        """
         if self.at + size > len(self.data):
             raise self.bad("more", len(self.data))
         self.at += size
@@ -323,7 +326,10 @@ class _Smile:
         raise self.bad("a value")
 
     def value(self, token: int, depth: int = 0) -> Any:
-        """Return the value that begins with the byte `token`."""
+        """Read the value that begins with the byte `token`, which is already read.
+
+        depth : number of arrays and objects around it.
+        """
         self.count += 1
         if self.count > MAX_VALUES:
             raise FormatError(f"{self.name}: more than {MAX_VALUES:,} values in the document")

@@ -37,12 +37,12 @@ class Decision:
 
     @property
     def cube(self) -> str:
-        """Where the cube is for the player on roll: centered, owned or opponent."""
+        """Where the cube is for the side on roll: centered, owned or opponent."""
         return self.state.owner
 
 
 def state(match: Match, game: Game, record: Record) -> GameState:
-    """Return the state of the match before a record."""
+    """Return the game state before a record (an event of a game) of a match, with cube and score."""
     rules = match.rules
     board = record.position
     return GameState(
@@ -63,10 +63,11 @@ def state(match: Match, game: Game, record: Record) -> GameState:
 
 
 def decisions(match: Match) -> Iterator[Decision]:
-    """Yield all decisions in order; dances, rolls that were not played and resignations are none.
+    """Yield all decisions of a match in the order of the games and records.
 
-    A roll is preceded by the decision "no double" where a double was allowed and could gain: not before the game's
-    first roll, not in the Crawford game, and not for a player who wins the match with the cube as it is.
+    Dances, rolls that were not played and resignations are none. A roll is preceded by the decision "no double" where
+    a double was allowed and could gain: not before the game's first roll, not in the Crawford game, and not for a
+    player who wins the match with the cube as it is.
     """
     limit = match.rules.cube_limit or LARGEST_CUBE + 1
     for number, game in enumerate(match.games):

@@ -71,7 +71,7 @@ class _Cell:
 
 
 def read(data: bytes, name: str = "<text>") -> Iterator[Match]:
-    """Yield the matches of a text in order.
+    """Yield the matches of a .mat or .txt file in order; the field `at` of their records is a line number.
 
     Raises FormatError for a text without a game, or with a game of another variation.
     """

@@ -29,7 +29,7 @@ MAX_RECORDS = 300_000  # of one match: thousands of games, and as much as a read
 
 
 def is_cube(value: int) -> bool:
-    """Return whether a doubling cube can show this number: a power of two up to `LARGEST_CUBE`."""
+    """Return whether a doubling cube can show this number: a power of two from 1 to `LARGEST_CUBE`."""
     return 1 <= value <= LARGEST_CUBE and value & (value - 1) == 0
 
 
@@ -98,7 +98,7 @@ class Record:
     opinion: Opinion | None = field(default=None, compare=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the record as a dictionary for JSON."""
+        """Return the record (an event of a game) as a dictionary for JSON."""
         out: dict[str, Any] = {"kind": self.kind, "player": self.player, "turn": self.turn}
         out |= {"position_id": position_id(self.position), "cube": self.cube, "owner": self.owner}
         out |= {"dice": self.dice and list(self.dice), "at": self.at}
@@ -195,7 +195,7 @@ class Match:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """All messages about contradictions in the file, in order."""
+        """Messages about contradictions in the file: those outside of games, then those of each game."""
         return self.notes + tuple(problem for game in self.games for problem in game.problems)
 
     def __str__(self) -> str:
@@ -206,7 +206,7 @@ class Match:
         return "\n".join([f"{names}, {kind}, {count}", *(f"  {game}" for game in self.games)])
 
     def records(self) -> Iterator[tuple[Game, Record]]:
-        """Return an iterator over (game, record) of all games in order."""
+        """Return an iterator over (game, record) of all games, in the order of the file."""
         return ((game, record) for game in self.games for record in game.records)
 
     def as_dict(self) -> dict[str, Any]:
@@ -222,7 +222,7 @@ class Match:
 
 
 def outcome(game: Game, jacoby: bool | None = False) -> tuple[int, tuple[int, ...]] | None:
-    """Return the winner by the last record, and the points that this may be worth.
+    """Return who wins a game by its last record, and how many points that may be.
 
     Parameters
     ----------
@@ -251,7 +251,10 @@ def outcome(game: Game, jacoby: bool | None = False) -> tuple[int, tuple[int, ..
 
 
 def ending(game: Game) -> tuple[int, int] | None:
-    """Return (winner, points) of a game as the file states it, else from its records; points are 0 if unknown."""
+    """Return (winner, points) of a game as the file states it, else from its records; None if neither has an end.
+
+    points : 0 if unknown.
+    """
     if game.result is not None:
         return game.result.winner, game.result.points
     won = outcome(game)

@@ -173,7 +173,10 @@ class Source:
         return self.take(1, "data")[0]
 
     def parse(self, layout: Construct, what: str) -> Any:
-        """Return the structure that begins here, and skip it; FormatError names its field that cannot be read."""
+        """Read the structure that begins at the cursor; FormatError names the field that cannot be read.
+
+        what : name of the structure, for the error.
+        """
         stream = io.BytesIO(self.data)  # shares the bytes
         stream.seek(self.at)
         try:
@@ -188,7 +191,10 @@ class Source:
         return parsed
 
     def part(self, size: int, what: str) -> Source:
-        """Return a cursor over the next `size` bytes, and skip them here."""
+        """Return a cursor over the next `size` bytes, which this one skips.
+
+        what : name of these bytes, for the error.
+        """
         begin = self.at
         self.take(size, what)
         return Source(self.data, begin, begin + size, self.name)
@@ -224,7 +230,10 @@ def _position(board: bytes, walk: GameWalk, at: int) -> Position | None:
 
 
 def add_ply(walk: GameWalk, ply: Ply, at: int) -> None:
-    """Add the events of one ply to the walk."""
+    """Add the events of one ply (a roll with its play, a cube action, a resignation, a set board) to the game.
+
+    at : number of the ply in the game from 1, as the place in the file that records and problems state.
+    """
     player = ply.player
     action = ply.action
     if action <= 20:
@@ -267,7 +276,7 @@ def recognise(data: bytes) -> bool:
 
 
 def read(data: bytes, name: str = "<ogxm>") -> Iterator[Match]:
-    """Yield the matches of a file or stream; a record's `at` is the number of its ply in the game, from 1.
+    """Yield the matches of a file or stream; the field `at` of records is the number of the ply in the game, from 1.
 
     Raises FormatError for bytes that cannot be read or need a newer reader.
     """

@@ -31,27 +31,28 @@ class WrittenPlay:
 
 
 def signed_position(counts: Sequence[int]) -> Position:
-    """Return the position of 26 signed counts by point, bar first and last; the positive side comes first.
+    """Return the position of 26 signed counts by point: the bar, points 1 to 24, the other bar.
 
-    Raises PositionError if no such board is possible.
+    Positive counts are of the side that comes first in the position, negative ones of the other. Raises PositionError
+    if no such board is possible.
     """
     seen = counts[1:], [-n for n in counts[-2::-1]]
     return Position(*(side_from_counts([max(0, n) for n in side]) for side in seen))
 
 
 def can_move(before: Position, dice: tuple[int, int]) -> bool:
-    """Return whether a roll allows any move."""
+    """Return whether a roll allows any move to the first side of the position."""
     return any(True for die in dice for _ in Counts.of(before).steps(die))
 
 
 def find(before: Position, dice: tuple[int, int], hops: Sequence[Hop], marks: int = 0) -> WrittenPlay | str:
-    """Return the play that the hops of a file stand for, legal or not.
+    """Return the play that the moves written in a file stand for, legal or not.
 
     Parameters
     ----------
     before : the board, the player who moves first.
     dice : the roll.
-    hops : (from, to) of each chequer, 25 the bar and 0 off.
+    hops : (from, to) of each chequer, 25 the bar and 0 off; one may span several dice.
     marks : the number of points at which the file marks a hit; it decides between plays with the same chequers.
 
     Returns
@@ -81,9 +82,9 @@ def find(before: Position, dice: tuple[int, int], hops: Sequence[Hop], marks: in
 
 
 def find_between(before: Position, dice: tuple[int, int], after: Position) -> WrittenPlay:
-    """Return the play that leads from one board to another.
+    """Return the play that leads from one board to another, both with the player who moves first.
 
-    One without moves, not legal, if there is no such play.
+    If there is none, the result is an illegal play without moves.
     """
     mine = Counts.of(before).mine
     others = Counts.of(after).mine

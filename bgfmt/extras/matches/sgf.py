@@ -76,9 +76,9 @@ def recognise(data: bytes) -> bool:
 
 
 def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
-    """Parse the game trees of a file, each as a list of nodes; of variations only the first is followed.
+    """Parse the game trees of a file into lists of nodes; of variations only the first is followed.
 
-    Raises FormatError with the byte at which the text is no SGF.
+    Raises FormatError with the byte at which the text is no SGF. name : for the error.
     """
     trees: list[list[Node]] = []
     at = 3 if data.startswith(b"\xef\xbb\xbf") else 0
@@ -128,7 +128,7 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
 
 
 def read(data: bytes, name: str = "<sgf>") -> Iterator[Match]:
-    """Yield the matches of a file; a record's `at` is the byte at which its node begins.
+    """Yield the matches of a file; the field `at` of their records is the byte at which the node begins.
 
     Raises FormatError for a file that is not SGF, or not of backgammon.
     """
@@ -398,9 +398,8 @@ def with_comments(
     ----------
     data : the file.
     comments : lines by the byte at which the node begins (a record's `at`).
-    records : gnubg's analysis records for nodes without an analysis or with one by bgfmt, which is replaced; None
-        keeps
-        those.
+    records : gnubg's analysis records by the same keys, for nodes without an analysis or with one by bgfmt, which is
+        replaced; with None, analyses by bgfmt are left as they are.
     luck : gnubg's records of the luck of rolls, for these nodes and for nodes of another analysis without luck.
     """
     edits: list[tuple[int, int, bytes]] = []

@@ -27,9 +27,9 @@ FORMS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
 
 
 def name_format(data: bytes) -> str | None:
-    """Return the name of the unsupported format of these bytes and which program reads it.
+    """Return the name of the format of these bytes and which program reads it, if it is one that bgfmt does not read.
 
-    None if it is none of these.
+    None for any other bytes.
     """
     head = data[:HEAD].replace(b"\r\n", b"\n")
     if b"\0" in head:

@@ -55,14 +55,15 @@ class GameWalk:
     def roll(
         self, player: int, dice: Dice, hops: list[Hop], at: int, marks: int = 0, board: Position | None = None
     ) -> None:
-        """Add a roll and the play made with it.
+        """Add a roll and the play made with it to the game.
 
         Parameters
         ----------
-        player : who rolled.
+        player : who rolled, 0 or 1.
         dice : the roll.
-        hops : (from, to) of the play. Without any, the roll is a dance or, at the end of a game, was not played.
-        at : place in the file.
+        hops : (from, to) of each chequer, 25 the bar and 0 off. Without any, the roll is a dance or, at the end of a
+            game, was not played.
+        at : place in the file (line, byte or record number), which the record and messages state.
         marks : the number of points at which the file marks a hit, 0 if it marks none.
         board : the file's board after the play; where it differs, a problem is added and the game goes on from it.
         """
@@ -95,13 +96,19 @@ class GameWalk:
             self.problem(at, f"{marks} hits are marked where {hits} are made")
 
     def add_board(self, player: int, dice: Dice, board: Position, at: int) -> None:
-        """Add a roll and the board after its play (the player who moved first), whether that is legal or not."""
+        """Add a roll and the board after its play (the player who moved first), whether that is legal or not.
+
+        at : place in the file, see `roll`.
+        """
         if self._on_roll(player, dice, at):
             self._add_play(player, dice, plays.find_between(self.position(player), dice, board), at)
             self.sure = True
 
     def add_unknown_play(self, player: int, dice: Dice, at: int, why: str) -> None:
-        """Add a roll whose play is not known; the game goes on from the board before it, marked as uncertain."""
+        """Add a roll whose play is not known; the game goes on from the board before it, marked as uncertain.
+
+        at : place in the file, see `roll`. why : text of the problem that is added.
+        """
         if self._on_roll(player, dice, at):
             self.problem(at, why)
             self._add_play(player, dice, WrittenPlay((), self.position(player), False), at)
@@ -115,7 +122,10 @@ class GameWalk:
             self.problem(last.at, LOST)
 
     def add_unplayed(self, player: int, dice: Dice | None, at: int) -> None:
-        """Add a roll, or a turn without dice (None), after which the game ended."""
+        """Add a roll, or a turn without dice (None), after which the game ended without a play.
+
+        at : place in the file, see `roll`.
+        """
         if self._on_roll(player, dice, at):
             self._add("unplayed", player, at, dice=dice)
             self.turn = 1 - player
@@ -123,7 +133,8 @@ class GameWalk:
     def double(self, player: int, at: int, value: int | None = None) -> None:
         """Add a double, or a beaver or raccoon if a double is pending.
 
-        value : the value that the file states for the cube after it; another one than expected is a problem.
+        at : place in the file, see `roll`. value : the value that the file states for the cube after it; another one
+        than expected is a problem.
         """
         if not self._open("a double", at):
             return
@@ -152,18 +163,28 @@ class GameWalk:
         self.offers.append(player)
 
     def take(self, player: int, at: int) -> None:
-        """Add the take of the pending double, beaver or raccoon."""
+        """Add the take of the pending double, beaver or raccoon; without one, a problem is added.
+
+        player : who takes. at : place in the file, see `roll`.
+        """
         if self._answers("a take", player, at):
             self._take(player, at)
 
     def drop(self, player: int, at: int) -> None:
-        """Add a pass of the pending double, which ends the game."""
+        """Add a pass of the pending double, which ends the game; without one, a problem is added.
+
+        player : who passes. at : place in the file, see `roll`.
+        """
         if self._answers("a drop", player, at):
             self._add("drop", player, at)
             self.over = True
 
     def resign(self, player: int, at: int, points: int = 0) -> None:
-        """Add a resignation, for `points` if the file states them."""
+        """Add a resignation, which ends the game; one after its end is ignored.
+
+        player : who resigns. at : place in the file, see `roll`. points : what is conceded, 0 if the file does not
+        say.
+        """
         if self.stopped or self.over:
             return  # files say so after a lost game, too
         self._last_was_not_played()
@@ -173,9 +194,9 @@ class GameWalk:
     # -- what the file says about it -------------------------------------------------------------------------
 
     def see(self, board: Position, at: int, cube: Cube) -> None:
-        """Compare the file's board (player 0 first) and cube with the computed ones.
+        """Compare the file's board (player 0 first) and cube with the computed ones; the file's replace them.
 
-        Adopt the file's where they differ.
+        at : place in the file, see `roll`. cube : its value and owner (0, 1, None for centered).
         """
         if self.stopped:
             return
@@ -192,7 +213,11 @@ class GameWalk:
     def setup(
         self, at: int, *, turn: int | None = None, board: Position | None = None, cube: Cube | None = None
     ) -> None:
-        """Set a board (player 0 first), a turn or a cube that the file sets by hand, and add a "set" record."""
+        """Set a board (player 0 first), a turn or a cube that the file sets by hand, and add a "set" record.
+
+        at : place in the file, see `roll`. cube : its value and owner (0, 1, None for centered). None leaves a thing
+        as it is.
+        """
         if turn is not None:
             self.turn = turn
         if board is not None:
@@ -212,14 +237,14 @@ class GameWalk:
         self.start = board
 
     def problem(self, at: int, text: str) -> None:
-        """Add a problem message for a place in the file, up to `MAX_PROBLEMS` of them."""
+        """Add a message about a contradiction at a place in the file, up to `MAX_PROBLEMS` of them."""
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append((at, text))
         elif len(self.problems) == MAX_PROBLEMS:
             self.problems.append((at, "further inconsistencies are not listed"))
 
     def stop(self, at: int, why: str) -> None:
-        """Stop replaying: the rest of the game is ignored, and a problem says why."""
+        """Stop reading the game: the rest of it is ignored, and a problem says where and why."""
         self.problem(at, f"{why}; the rest of the game is skipped")
         self.stopped = True
 
@@ -238,7 +263,7 @@ class GameWalk:
     # -- inside --------------------------------------------------------------------------------------------
 
     def position(self, turn: int) -> Position:
-        """Return the current board with side `turn` first."""
+        """Return the current board with player `turn` (0 or 1) first."""
         return Position(self.sides[turn], self.sides[1 - turn])
 
     def _set_board(self, turn: int, board: Position) -> None:
@@ -311,7 +336,7 @@ class GameWalk:
 
 
 def finish_match(match: model.Match, walks: Iterable[GameWalk]) -> model.Match:
-    """Return the match with the finished games of these walks."""
+    """Return the match with the games that have been read by these walks."""
     return replace(match, games=tuple(walk.finish() for walk in walks))
 
 

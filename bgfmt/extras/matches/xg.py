@@ -68,7 +68,7 @@ def recognise(data: bytes) -> bool:
 
 
 def read(data: bytes, name: str = "<xg>") -> Iterator[Match]:
-    """Yield the match of a file; a record's `at` is the number of its record in temp.xg, from 0.
+    """Yield the match of a file; the field `at` of its records is the number of the record in temp.xg, from 0.
 
     Raises FormatError if the archive or a record is malformed.
     """
@@ -252,7 +252,10 @@ _MEMBER = struct.Struct("<B255s256x4IB3x")
 
 
 def records(data: bytes, name: str, notes: list[str]) -> list[bytes]:
-    """Return the records of temp.xg; no more is unpacked than a match may have. Problems are added to `notes`."""
+    """Return the records of the part temp.xg of an .xg file; no more is unpacked than a match may have.
+
+    name : for errors. notes : receives messages about problems.
+    """
     if len(data) < _HEADER.size or not recognise(data):
         raise FormatError(
             f"{name}: byte 0: expected the header of an .xg file, found {format_bytes(data[:8])}"

@@ -72,9 +72,11 @@ class Answers:
         self._results = ResultCache(GAMES_BYTES)
 
     def answer(self, route: str, asked: Question) -> tuple[dict[str, Any], bool]:
-        """Return the answer of a route, and whether it is final.
+        """Return the answer to a query as plain values for JSON, and whether the answer is final.
 
-        It is not if another calculation kept this one from running. Raises Refusal if there is no answer.
+        It is not final if another calculation kept its own from running. Raises Refusal if there is no answer.
+
+        route : the query: "lookup", "race", "cube", "play" or "probe".
         """
         try:
             if (text := self._text(asked)) != asked.position:
@@ -104,7 +106,10 @@ class Answers:
     # -- the five questions ------------------------------------------------------------------------------
 
     def lookup(self, asked: Question) -> dict[str, Any]:
-        """Return the stored values of the position in the named table, or else in the best one that covers it."""
+        """Return the stored values of the position in the table named, by default in the best one that covers it.
+
+        Keys: `table` (name), `max_error` and `answers`, one for a position, two if the table has one side alone.
+        """
         text = asked.position
         one = one_or_two(text)
         if isinstance(one, Side) and ("/" in text or not COUNTS.fullmatch(text.replace(" ", ""))):
@@ -120,12 +125,18 @@ class Answers:
         return {"table": holding.name, "max_error": holding.max_error, "answers": answers}
 
     def race(self, asked: Question) -> tuple[Plain, bool]:
-        """Return the mean rolls, effective pip count and wastage of one or two sides, and whether that is final."""
+        """Return mean rolls, effective pip count and wastage of one side or of both, and whether the answer is final.
+
+        It is not final if a calculation would be needed but cannot run now.
+        """
         about = one_or_two(asked.position)
         return self.answer_or_calculate(asked, lambda adviser: questions.race(adviser, about))
 
     def cube(self, asked: Question, state: GameState | None = None) -> tuple[Plain, bool]:
-        """Return the cube action of the position or given state, or those at all scores, and whether it is final."""
+        """Return the cube action of a position or state, or those at all scores, and whether the answer is final.
+
+        It is not final if a calculation would be needed but cannot run now.
+        """
         state = state or questions.state_of(asked.position, asked)
         grid = asked.scores is not None
         if grid and (self.settle == 0 or asked.settle is False):
@@ -140,7 +151,10 @@ class Answers:
         )
 
     def play(self, asked: Question) -> tuple[Plain, bool]:
-        """Return the plays of one roll or of all rolls, best first, and whether that is final."""
+        """Return the plays of one roll or of all rolls, best first, and whether the answer is final.
+
+        It is not final if a calculation would be needed but cannot run now. Refusal if no roll is named.
+        """
         text = asked.position
         if asked.roll is None and getattr(_state_in(text), "dice", None) is None:
             raise Refusal("bad_parameter", "name the roll to play: 61, or all", "roll")
@@ -155,7 +169,10 @@ class Answers:
         )
 
     def probe(self, asked: Question) -> tuple[ProbeAnswer, bool]:
-        """Return cube, race and play of a position, the reason for each missing section, and whether it is final."""
+        """Return cube, race and play of a position in one answer, and whether it is final.
+
+        Sections that cannot be answered are None, with the reason in `not_covered`.
+        """
         one = one_or_two(asked.position)
         roll = asked.roll and asked.roll.lower()
         missing: dict[str, str] = {}
@@ -202,7 +219,7 @@ class Answers:
         return probe, settled
 
     def warm(self) -> None:
-        """Start a thread that compiles what the tables need, then what exact calculations need."""
+        """Start a thread that compiles the code that look-ups need, then that of exact calculations."""
         self.opening = True
         self._one.prepare(self._compile)
 
@@ -221,7 +238,7 @@ class Answers:
         self._compiler.stdout.readline()
 
     def compile_steps(self) -> Iterator[None]:
-        """Yield once when what the tables need is compiled, and again when what exact calculations need is."""
+        """Compile in two steps, yielding after each: the code that look-ups need, and that of exact calculations."""
         for held in self.holdings:
             with contextlib.suppress(Exception):
                 table = held.table
@@ -257,13 +274,13 @@ class Answers:
     def answer_or_calculate(
         self, asked: Question, answer: Of[T], sure: Callable[[T], bool] | None = None, match: bool = False
     ) -> tuple[T, bool]:
-        """Return an answer from tables if that is certain, else by calculation, and whether it is final.
+        """Return an answer from tables if it is certain, else one by calculation, and whether the answer is final.
 
         Parameters
         ----------
         asked : the query, whose `settle` may forbid a calculation.
         answer : computes the answer with a given adviser.
-        sure : whether an answer from tables is certain; None if every one is.
+        sure : whether an answer from tables is certain in spite of its error; None if every one is.
         match : True for an answer at a match score, which is always calculated where that is allowed.
 
         Returns
@@ -323,7 +340,7 @@ class Answers:
     # -- tables, and positions in text -------------------------------------------------------------------
 
     def table_named(self, name: str) -> Holding:
-        """Return the table of this name; Refusal if there is none."""
+        """Return the served table of this name; Refusal if there is none."""
         if name not in self.holdings.by_name:
             raise Refusal("no_such_table", f"no table {name[:80]!r} is served", "table")
         return self.holdings.by_name[name]

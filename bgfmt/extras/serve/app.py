@@ -77,7 +77,10 @@ class Service:
     # -- questions ---------------------------------------------------------------------------------------
 
     async def answer_query(self, route: str, request: Request) -> Response:
-        """Answer a GET query; the position is a parameter or part of the path."""
+        """Answer a GET query; the position is a parameter or part of the path.
+
+        route : the query, such as "cube".
+        """
         given = from_query(request.scope["query_string"], QUESTIONS[route])
         if "position" in request.path_params:
             if "position" in given:
@@ -115,7 +118,10 @@ class Service:
         return route in QUICK or (route == "play" and (asked.roll or "").lower() != "all")
 
     async def bulk(self, route: str, request: Request) -> Response:
-        """Answer a POST of many queries: JSON, lines of JSON, or bytes for look-ups."""
+        """Answer a POST of many queries of one kind: JSON, lines of JSON, or bytes for look-ups.
+
+        route : the kind, such as "cube".
+        """
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == BYTES and route == "lookup":
             return await self._binary(request)
@@ -130,7 +136,7 @@ class Service:
         return await self._run_on_body(len(body), _compressed_response, request, body, kind, NOT_KEPT)
 
     async def answer_bulk(self, route: str, data: bytes, common: Question, lines: bool) -> bytes:
-        """Return the answers to a body of many queries, as lines of JSON or one object.
+        """Return the answers to a body with many queries, as lines of JSON or one object.
 
         Parameters
         ----------
@@ -213,7 +219,7 @@ class Service:
     async def answer_wildbg(
         self, answer: Callable[..., Any], known: tuple[str, ...], request: Request
     ) -> Response:
-        """Answer a route in wildbg's form.
+        """Answer a route that the HTTP service of wildbg has too, in its form.
 
         answer : computes the value from the answers and the parameters. known : names of the parameters.
         """
@@ -237,7 +243,7 @@ class Service:
             return Response(to_json(said), refusal.status, NOT_KEPT, JSON)
 
     async def health(self, _: Request) -> Response:
-        """Answer `/healthz`."""
+        """Answer `/healthz`: status, version, number of tables."""
         state = {"status": "ok", "version": __version__, "tables": len(self.holdings)}
         return Response(to_json(state), 200, {"Cache-Control": "no-store"}, JSON)
 
@@ -248,7 +254,7 @@ class Service:
         return await self.health(request)
 
     async def counters(self, _: Request) -> Response:
-        """Answer `/metrics` in the text format of Prometheus."""
+        """Answer `/metrics`: counters in the text format of Prometheus."""
         kind = "text/plain; version=0.0.4; charset=utf-8"
         return Response(self.metrics.text(), 200, {"Cache-Control": "no-store"}, kind)
 
@@ -276,7 +282,10 @@ class Service:
         self.answers.close()
 
     def app(self, log: Callable[[str], None] | None = None) -> ASGIApp:
-        """Return the ASGI application; `log` gets one line for each request."""
+        """Return the ASGI application.
+
+        log : called with one line for each request.
+        """
         routes = []
         for name in QUESTIONS:
             ask = partial(self.answer_query, name)
@@ -336,7 +345,7 @@ def _compressed_response(request: Request, data: bytes, kind: str, headers: dict
 
 
 def send(request: Request, held: Holding) -> Response:
-    """Return the response to a request for a table's file, or for a byte range of it."""
+    """Return the response to a request for the file of a served table, or for a byte range of it."""
     tag = f'"{held.fingerprint}"'
     name = "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "_" for c in held.name)
     headers = {
@@ -362,7 +371,10 @@ def send(request: Request, held: Holding) -> Response:
 
 
 def byte_range(text: str, size: int) -> tuple[int, int] | None:
-    """Return the first and last byte of a Range header, None for one to ignore; Refusal for one beyond the file."""
+    """Return the first and last byte that a Range header requests, None for a header that must be ignored.
+
+    Refusal for a range beyond the file, or more than one. text : value of the header. size : of the file in bytes.
+    """
     unit, _, rest = text.partition("=")
     ranges = [RANGE.fullmatch(one) for one in map(str.strip, rest.split(",")) if one]
     if unit.strip().lower() != "bytes" or not ranges or ranges[0] is None or None in ranges:

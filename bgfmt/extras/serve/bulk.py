@@ -36,7 +36,7 @@ MAX_DRAINED_BYTES = (
 
 
 async def body_of(request: Request, most: int) -> bytes:
-    """Return the decompressed body; Refusal "too_large" as soon as it exceeds `most` bytes."""
+    """Return the decompressed body of a request; Refusal "too_large" as soon as it exceeds `most` bytes."""
     large = f"a body has at most {most:,} bytes (--max-body)"
     too_large = Refusal("too_large", large)
     cut = Refusal("too_large", large, headers=CLOSED)
@@ -92,7 +92,10 @@ def _no_constant(name: str) -> Any:
 
 
 def parse_json(data: bytes, row: int | None = None) -> Any:
-    """Parse a JSON value at most `MAX_JSON_DEPTH` levels deep, without duplicate names; `row` is named in errors."""
+    """Parse a JSON value at most `MAX_JSON_DEPTH` levels deep, without duplicate names; Refusal for others.
+
+    row : index of the item in a bulk request, for the error.
+    """
     try:
         value = json.loads(
             data.decode("utf-8"), object_pairs_hook=_unique_object, parse_constant=_no_constant
@@ -122,15 +125,15 @@ def _depth(value: Any) -> int:
 
 
 def items_of(route: str, data: bytes, common: Question, lines: bool, most: int) -> tuple[list[Any], Question]:
-    """Parse a body into its items and their common parameters.
+    """Parse the body of a bulk request into its items (queries) and their common parameters.
 
     Parameters
     ----------
-    route : the query, such as "cube".
+    route : the kind of query, such as "cube".
     data : the body, lines of JSON or one object with `positions` and common parameters.
     common : parameters from the query string.
-    lines : whether it is lines.
-    most : maximum number of items.
+    lines : True if the body is lines.
+    most : maximum number of items; Refusal for more.
     """
     if lines:
         items: list[Any] = [line for line in data.split(b"\n") if line.strip()]
@@ -146,13 +149,17 @@ def items_of(route: str, data: bytes, common: Question, lines: bool, most: int) 
 
 
 def calculates(items: list[Any], common: Question) -> bool:
-    """Return whether any of the items asks for a calculation."""
+    """Return whether any item of a bulk request, or their common parameters, asks for a calculation (`settle`)."""
     wanted = (item.get("settle") for item in items if isinstance(item, dict))
     return bool(common.settle) or any(settle in (True, "true") for settle in wanted)
 
 
 def answer_all(answers: Answers, route: str, items: list[Any], common: Question) -> Iterator[dict[str, Any]]:
-    """Yield an answer or an error for each item, in order; nothing is calculated unless asked for."""
+    """Yield an answer or an error for each item of a bulk request, in the order of the items.
+
+    Nothing is calculated unless `settle` asks for it. route : the kind of query, such as "cube". common : parameters
+    for items without their own.
+    """
     if common.settle is None:
         common = replace(common, settle=False)
     for row, item in enumerate(items):
@@ -173,7 +180,7 @@ def answer_all(answers: Answers, route: str, items: list[Any], common: Question)
 
 
 def part_of(answers: Iterator[dict[str, Any]]) -> tuple[list[bytes], int]:
-    """Return the next answers as JSON, for `PART_SECONDS` of work, and how many of them are not covered."""
+    """Take answers from an iterator for `PART_SECONDS`; return them as JSON, and how many of them are not covered."""
     out: list[bytes] = []
     missing = 0
     end = time.monotonic() + PART_SECONDS
@@ -233,7 +240,7 @@ class Binary:
         self.columns = self.table.answers(self.column)
 
     def block(self, start: int) -> bytes:
-        """Return the answers for `CHUNK` rows from `start` as little-endian float32, NaN for rows not covered."""
+        """Return the answers for `CHUNK` rows from index `start` on as little-endian float32, NaN if not covered."""
         part = slice(start, start + CHUNK)
         asked = [numbers[part] for numbers in self.numbers]
         found = self.table.lookup_many(*asked, column=self.column)
@@ -242,6 +249,9 @@ class Binary:
         return out.astype("<f4", copy=False).tobytes()
 
     async def blocks(self, run: Callable[..., Any]) -> AsyncIterator[bytes]:
-        """Yield the answer in pieces; `run` computes each in a thread."""
+        """Yield the answer in pieces of `CHUNK` rows.
+
+        run : calls a function in a thread and returns an awaitable.
+        """
         for start in range(0, self.rows, CHUNK):
             yield await run(self.block, start)

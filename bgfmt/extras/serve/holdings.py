@@ -43,11 +43,14 @@ class Holding:
 
     @cached_property
     def max_error(self) -> dict[str, float] | None:
-        """Maximum error of its numbers by name, None if unknown."""
+        """Maximum error of the table's numbers by name, None if no bound is known."""
         return self.table.errors() or None
 
     def entry(self, url: str | None) -> dict[str, Any]:
-        """Return the facts about the table for the list of tables; `url` is the address of its file."""
+        """Return the facts about the table as the entry in the list of tables.
+
+        url : address of its file, None if it cannot be downloaded.
+        """
         table = self.table
         info = self.database.info()
         out: dict[str, Any] = {"name": self.name, "title": info["title"], "format": info["format"]}
@@ -65,7 +68,10 @@ class Holdings(list[Holding], AbstractContextManager["Holdings"]):
 
     @classmethod
     def open(cls, named: Iterable[str], **reading: Any) -> Holdings:
-        """Open tables given as `PATH` or `NAME=PATH`; a second one of a name gets "-2" appended."""
+        """Open tables given as `PATH` or `NAME=PATH`; a second table of the same name gets "-2" appended.
+
+        reading : further arguments of `bgfmt.open`.
+        """
         holdings = cls()
         holdings.opened = list(named), reading
         with ExitStack() as stack:

@@ -65,7 +65,10 @@ class Command:
     answers: Sequence[str] | Schema = ()
 
     def line(self, databases: Sequence[str], given: dict[str, Any]) -> list[str]:
-        """Return the command line for these parameters; those without a place in `words` become options."""
+        """Return the command line that runs the tool; parameters without a place in `words` become options.
+
+        given : the tool's parameters by name.
+        """
         given = dict(given)
         behind: list[str] = []
         if "file" in self.takes:
@@ -127,7 +130,7 @@ TOOLS = {
 
 
 def tool(name: str, command: Command) -> types.Tool:
-    """Return a tool in the form of the protocol's list."""
+    """Return a tool as the Model Context Protocol lists it."""
     known = {key: schema_of_option(one) | {"description": one.about} for key, one in options().items()} | MORE
     taken: Schema = {"type": "object", "properties": {key: known[key] for key in command.takes}}
     taken |= {"required": list(command.needs), "additionalProperties": False}
@@ -158,7 +161,7 @@ def _answer(names: Sequence[str] | Schema) -> Schema:
 
 
 async def call(name: str, arguments: dict[str, Any], databases: Sequence[str]) -> types.CallToolResult:
-    """Run a tool and return its answer or its error."""
+    """Run a tool (a bgfmt command in another process) and return its answer or its error."""
     import jsonschema
 
     command = TOOLS.get(name)
@@ -190,7 +193,7 @@ async def call(name: str, arguments: dict[str, Any], databases: Sequence[str]) -
 
 
 def check_texts(arguments: dict[str, Any]) -> None:
-    """Raise PositionError for a text that no command line holds, and for a position that is none.
+    """Raise PositionError for an argument that a command line cannot hold, and for a text that is no position.
 
     A command line takes `-` for standard input, and the name of a file or an address for a database.
     """
@@ -208,7 +211,7 @@ def _refused(message: str) -> types.CallToolResult:
 
 
 def serve(databases: Sequence[str]) -> None:
-    """Answer on standard input and output until the input ends."""
+    """Serve the Model Context Protocol on standard input and output until the input ends."""
 
     async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[tool(name, command) for name, command in TOOLS.items()])
@@ -258,7 +261,7 @@ def replace_surrogates(line: str) -> str:
 
 
 def invalid_message(line: str) -> dict[str, Any]:
-    """Return the JSON-RPC error for a line that is no message: -32700 for no JSON, else -32600 with its id."""
+    """Return the JSON-RPC error for a line that is no message: -32700 if it is no JSON, else -32600 with its id."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):

@@ -61,7 +61,7 @@ class Metrics:
         return metric.labels(**labels) if labels else metric
 
     def count_request(self, route: str, method: str, status: int, sent: int, seconds: float) -> None:
-        """Count a response by route, method and status, its bytes and its seconds."""
+        """Count a response by route, method and status; add its bytes (`sent`) and seconds."""
         self._labelled(self._requests, route=route, method=method, status=status).inc()
         self._labelled(self._sent, route=route).inc(sent)
         self._labelled(self._request_seconds, route=route).observe(seconds)
@@ -76,7 +76,7 @@ class Metrics:
             self._labelled(self._calculation_seconds).observe(seconds)
 
     def count_positions(self, route: str, positions: int, not_covered: int = 0) -> None:
-        """Count positions of queries, and those of them that no table covers."""
+        """Count positions in queries of a route, and those of them that no table covers."""
         self._labelled(self._positions, route=route).inc(positions)
         self._labelled(self._not_covered).inc(not_covered)
 

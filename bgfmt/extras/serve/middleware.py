@@ -132,7 +132,7 @@ class _Answer:
         await self({"type": "http.response.body", "body": body})
 
     async def error(self, refusal: Refusal) -> None:
-        """Send the response of a refusal."""
+        """Send the error response that a refusal describes."""
         await self.send_all(refusal.status, *refusal.response())
 
 

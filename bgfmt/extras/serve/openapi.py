@@ -36,17 +36,20 @@ BINARY: Schema = {**TEXT, "contentEncoding": "binary"}
 
 
 def or_null(schema: Schema) -> Schema:
-    """Return the schema that also allows null."""
+    """Return a JSON Schema that allows what the given one allows, and null."""
     return {**schema, "type": [schema["type"], "null"]}
 
 
 def shape(needed: Schema, more: Schema | None = None) -> Schema:
-    """Return the schema of an object with these properties, `more` being optional."""
+    """Return the JSON Schema of an object.
+
+    needed : schemas of the required properties by name. more : those of optional ones.
+    """
     return {"type": "object", "properties": {**needed, **(more or {})}, "required": list(needed)}
 
 
 def array(of: Schema) -> Schema:
-    """Return the schema of an array of such items."""
+    """Return the JSON Schema of an array whose items have the given one."""
     return {"type": "array", "items": of}
 
 

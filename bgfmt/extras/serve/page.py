@@ -84,7 +84,10 @@ def assets() -> dict[str, bytes]:
 
 @cache
 def digest() -> str:
-    """Return one hash of all assets for their path, so that modules can import each other by relative names."""
+    """Return one hash of all scripts and style sheets of the page, which is part of their path.
+
+    So a new version has new addresses, and modules can import each other by relative names.
+    """
     made = hashlib.sha256()
     for name, data in sorted(assets().items()):
         made.update(name.encode() + b"\0" + data)
@@ -92,7 +95,10 @@ def digest() -> str:
 
 
 def html(mode: str, *, title: str = "", connect: tuple[str, ...] = ()) -> bytes:
-    """Return the page for the mode "serve" or "site"; `connect` are origins of tables on other servers."""
+    """Return the HTML of the page.
+
+    mode : "serve" (the page of `bgfmt serve`) or "site" (static files). connect : origins of tables on other servers.
+    """
     text = (FOLDER / "index.html").read_text("utf-8")
     text = text.replace('content="serve"', f'content="{mode}"').replace("assets/", f"assets/{digest()}/")
     if title:
@@ -123,7 +129,7 @@ class Link:
 
     @classmethod
     def parse(cls, text: str) -> Link:
-        """Parse NAME=URL."""
+        """Parse the option `NAME=URL`, a table on another server; CapabilityError for any other text."""
         name, _, url = text.partition("=")
         parts = urlsplit(url)
         if not name or parts.scheme not in ("http", "https") or not parts.hostname:
@@ -134,7 +140,10 @@ class Link:
 
 
 def check(out: str | os.PathLike[str], force: bool) -> Path:
-    """Return the folder to write; OutputExistsError or CapabilityError if it cannot be written or replaced."""
+    """Return the folder to write as a path; OutputExistsError or CapabilityError if it cannot be written or replaced.
+
+    force : replace an existing site.
+    """
     target = Path(out)
     recover_folder(target)
     if os.path.lexists(target) and not force:
@@ -261,14 +270,20 @@ def _write_installable(made: Path, title: str) -> None:
 
 
 def part_size(most: int) -> int:
-    """Return the largest size of parts up to `most` bytes; CapabilityError for less than two pages."""
+    """Return the size in bytes of the parts of a table: at most `most`, a multiple of the bytes that two parts share.
+
+    CapabilityError if `most` is too small.
+    """
     if most < 2 * PART_OVERLAP_BYTES:
         raise CapabilityError(f"parts have at least {2 * PART_OVERLAP_BYTES:,} bytes, not {most:,}")
     return most - most % PART_OVERLAP_BYTES
 
 
 def cut(source: Path, folder: Path, name: str, most: int, progress: Told) -> dict[str, Any]:
-    """Split a file into parts NAME.000, NAME.001, ... of `most` bytes; return their entry for `site.json`."""
+    """Split a file into parts NAME.000, NAME.001, ... of `most` bytes in a folder; neighbours overlap.
+
+    Returns the entry for `site.json`: `parts` with address, offset and size, and the SHA-256 of the file.
+    """
     size = source.stat().st_size
     parts = list[dict[str, Any]]()
     with open(source, "rb") as file, system.report_errors_as(folder):
@@ -297,7 +312,10 @@ COMPLETE = (6, 15, 6, 10)
 
 
 def tables(given: list[str], folder: Path) -> list[str]:
-    """Return the files of a complete site: those given, and the missing ones, solved into `folder` unless there."""
+    """Return the files of a complete site: those given, and further ones that are solved into `folder` if missing.
+
+    A complete site has two-sided tables of 6 points up to 15 chequers and one-sided ones up to 10 points.
+    """
     home, most, few, far = COMPLETE
     with Holdings.open(given) as holdings:
         here = [held.table for held in holdings if held.table.points >= home]

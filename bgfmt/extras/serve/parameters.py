@@ -40,7 +40,7 @@ class Settings:
 
 
 def from_query(query: bytes | str, known: Iterable[str]) -> dict[str, str]:
-    """Parse a query string into parameters; Refusal for one that is unknown or given twice."""
+    """Parse a query string into {name: text}; Refusal for a parameter that is not in `known` or is given twice."""
     text = query.decode("latin-1") if isinstance(query, bytes) else query
     try:
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=64)
@@ -56,7 +56,10 @@ def from_query(query: bytes | str, known: Iterable[str]) -> dict[str, str]:
 
 
 def from_object(item: Mapping[str, Any], known: Iterable[str]) -> dict[str, str]:
-    """Convert a JSON object into parameters as text; its values are texts, whole numbers or booleans."""
+    """Convert a JSON object into parameters as a query string has them: {name: text}, booleans as "true" or "false".
+
+    Refusal for a name that is not in `known`, and for a value that is no text, whole number or boolean.
+    """
     given = {}
     for name, value in item.items():
         _check_name(name, known)
@@ -75,7 +78,7 @@ def _check_name(name: str, known: Iterable[str]) -> None:
 
 
 def question(given: Mapping[str, str], base: Question | None = None) -> Question:
-    """Parse parameters into a query, with `base` for those not given.
+    """Parse parameters, {name: text}, into a query; those not given are as in `base`.
 
     Refusal for a text that is empty, too long or not allowed.
     """
@@ -94,7 +97,10 @@ def question(given: Mapping[str, str], base: Question | None = None) -> Question
 
 
 def parse_option(option: QuestionOption, name: str, text: str) -> Any:
-    """Parse the text of an option, called `name` in messages; ValueError for a value that isn't allowed."""
+    """Parse the text of a query option into its type; ValueError for a value that is not allowed.
+
+    name : what messages call the option.
+    """
     other = f"not {text[:40]!r}"
     if option.kind is bool:
         if text not in ("true", "false"):

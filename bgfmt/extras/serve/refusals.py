@@ -50,11 +50,11 @@ class Refusal(Exception):
 
     @property
     def status(self) -> int:
-        """HTTP status of the code."""
+        """HTTP status of the error's code, such as 404 for "no_such_table"."""
         return STATUSES[self.code]
 
     def body(self) -> dict[str, Any]:
-        """Return the JSON body: the facts under `error`."""
+        """Return the body for JSON: `error` with `status`, `code`, `message` and, if known, `parameter` and `row`."""
         message = " ".join(self.message.split())[:MAX_MESSAGE_CHARACTERS]
         more = {"parameter": self.parameter, "row": self.row}
         known = {name: value for name, value in more.items() if value is not None}
@@ -75,7 +75,7 @@ def to_json(value: Any) -> bytes:
 
 
 def refusal_of(error: BgfmtError) -> Refusal:
-    """Return the refusal for an error of bgfmt."""
+    """Return the error response for an error of bgfmt; an error that is not the client's or a table's is raised."""
     if isinstance(error, NotCoveredError):
         return Refusal("not_covered", str(error), "position")
     if isinstance(error, PositionError):

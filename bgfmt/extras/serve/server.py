@@ -54,7 +54,10 @@ class Watch:
         self.waiting: dict[Any, float] = {}
 
     def full(self, now: float) -> bool:
-        """Return whether a new connection exceeds the limit; one that is slow to send its header is closed for it."""
+        """Return whether a new connection exceeds the limit, and must be refused.
+
+        An open connection that is slow to send its header is closed to make room. now : time of `time.monotonic`.
+        """
         if len(self.open) <= self.most:
             return False
         oldest = next(iter(self.waiting), None)
@@ -183,7 +186,10 @@ class ConnectionLimits(BASE):  # type: ignore[misc]
 
 
 def limit_connections(protocol: type[Any], watch: Watch) -> type[Any]:
-    """Return a subclass of uvicorn's protocol with the limits of `ConnectionLimits`."""
+    """Return a subclass of uvicorn's protocol with the limits of `ConnectionLimits`.
+
+    watch : counts the connections of all its instances.
+    """
     return type("LimitedProtocol", (ConnectionLimits, protocol), {"watch": watch})
 
 
@@ -198,7 +204,10 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def hosts_of(host: str, allowed: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the names that a Host header may have, None for any."""
+    """Return the names that a Host header may have, None for any.
+
+    host : address on which the service listens. allowed : further names, see `--allow-host`.
+    """
     own = host == "localhost"
     with contextlib.suppress(ValueError):
         own = own or ipaddress.ip_address(host.strip("[]")).is_loopback
@@ -217,9 +226,9 @@ def release_freed_memory() -> None:
 
 
 def fork(workers: int) -> tuple[int, list[int]]:
-    """Start more processes by fork.
+    """Start worker processes by fork, until there are `workers` of them with this one.
 
-    Returns the number of this process, from 0, and the ids of its children, which end with it.
+    Returns the number of the process that returns, 0 for the first, and the ids of its children, which end with it.
     """
     if workers > 1 and not hasattr(os, "fork"):
         raise CapabilityError("this system cannot fork processes: --workers must be 1")

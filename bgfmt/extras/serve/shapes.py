@@ -80,7 +80,7 @@ class Entry(NamedTuple):
 
 @cache
 def entries(shape: type[Plain]) -> tuple[Entry, ...]:
-    """Return the fields of a class of answers with their types and descriptions, in order."""
+    """Return the fields of a class of answers with their types and descriptions, in the order of its JSON."""
     out = []
     for name, path, optional, _ in shape.fields:
         hint, about = _hint(shape, path)
@@ -150,7 +150,10 @@ def name_of(shape: type[Plain]) -> str:
 
 
 def schema_of(shape: type[Plain]) -> Schema:
-    """Return the JSON Schema of a class of answers; other classes in it are references."""
+    """Return the JSON Schema of a class of answers.
+
+    A field that is itself a class of answers is a reference, see `ref`; that class's schema is not included.
+    """
     return {
         "type": "object",
         "description": (shape.__doc__ or "").partition("\n\n")[0],
@@ -181,7 +184,7 @@ def _schema(of: Type) -> Schema:
 
 
 def schema_of_option(option: QuestionOption) -> Schema:
-    """Return the JSON Schema of an option's value."""
+    """Return the JSON Schema of the value of a query option."""
     out: Schema = {"type": {str: "string", int: "integer", bool: "boolean"}[option.kind]}
     if option.choices:
         out["enum"] = list(option.choices)

@@ -33,11 +33,13 @@ Probabilities = dict[str, float]
 
 
 def evaluate(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any], bool]:
-    """Return the answer of `/eval` and whether it is final.
+    """Return the answer to wildbg's query `/eval`, and whether it is final (no calculation is missing).
 
     `cube` is the action of `/v1/cube` with a centered cube, `probabilities` are the mover's without a cube.
     `equity` has `cubeless`, without a cube; `centered`, of rolling without a double as in `/v1/cube`; and `best`,
     with the right action. At a match score the last two are normalised (EMG).
+
+    given : the parameters as text.
     """
     state = GameState.of(_position(given), away=_away(given))
     answer, settled = answers.cube(ASKED, state)
@@ -64,9 +66,12 @@ def evaluate(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any]
 
 
 def moves(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any], bool]:
-    """Return the answer of `/move`, all plays with the mover's probabilities after each, and whether it is final.
+    """Return the answer to wildbg's query `/move`, and whether it is final (no calculation is missing).
 
-    The best comes first, ranked as by `/v1/play` without a cube, or at a score with a centered one.
+    It has all plays with the mover's probabilities after each. The best comes first, ranked as by `/v1/play` without
+    a cube, or at a score with a centered one.
+
+    given : the parameters as text.
     """
     dice = _parse_integer(given.get("die1"), "die1", 1, 6), _parse_integer(given.get("die2"), "die2", 1, 6)
     state = GameState.of(_position(given), dice, away=_away(given))

@@ -46,7 +46,7 @@ TURN: ContextVar[Turn] = ContextVar("turn", default=Turn.CALCULATE)
 
 @contextlib.contextmanager
 def in_turn(turn: Turn) -> Iterator[None]:
-    """Set the treatment of calculations for the duration of the context."""
+    """Return a context manager that sets how queries treat a calculation that they need."""
     before = TURN.set(turn)
     try:
         yield
@@ -59,7 +59,7 @@ class NeedsCalculationError(Exception):
 
 
 def client_of(address: str) -> str:
-    """Return the client of an address: the address itself for IPv4, its /64 network for IPv6."""
+    """Return the text by which the client of an address is counted: the address, for IPv6 its /64 network."""
     with contextlib.suppress(ValueError):
         number = ipaddress.ip_address(address)
         if number.version == 6 and not number.is_loopback:
@@ -78,10 +78,10 @@ class Lane:
 
     @contextlib.asynccontextmanager
     async def thread(self, client: str, patience: float | None) -> AsyncIterator[None]:
-        """Wait for a thread and hold it for the duration of the context.
+        """Return a context manager that waits for a thread of this kind and holds it for its duration.
 
-        Raises TimeoutError if none is free within `patience` seconds, counted from when the client's share allows
-        one.
+        client : see `client_of`; it holds at most `share` threads. Raises TimeoutError if no thread is free within
+        `patience` seconds (None: wait for ever), counted from when the client's share allows one.
         """
         self._present[client] += 1
         try:
@@ -127,9 +127,10 @@ class Workers:
     async def run(
         self, job: Callable[..., T], *arguments: Any, lane: Lane | None = None, patience: float | None = None
     ) -> T:
-        """Return the result of `job(*arguments)`, run in a thread of a lane, by default the quick one.
+        """Return the result of `job(*arguments)`, run in a thread.
 
-        Raises TimeoutError if no thread of the lane is free within `patience` seconds.
+        lane : the kind of work, `quick` by default. TimeoutError if no thread of that kind is free within `patience`
+        seconds (None: wait for ever); Refusal "busy" if too many queries of this client wait.
         """
         client = CLIENT.get()
         if self.under_way[client] >= self.share + self.waiting:
@@ -154,7 +155,7 @@ class Workers:
     async def answer(self, job: Callable[..., T], *arguments: Any) -> T:
         """Return the answer of a job that may calculate.
 
-        If no thread is free for that, the answer from tables only.
+        If no thread is free for a calculation, the answer is from tables only.
         """
         with contextlib.suppress(NeedsCalculationError), in_turn(Turn.PUT_OFF):
             return await self.run(job, *arguments)
@@ -181,7 +182,7 @@ def compiling() -> Refusal:
 
 
 def busy() -> Refusal:
-    """Return the refusal of a query while another one is calculated."""
+    """Return the refusal of a query that needs a calculation while another calculation runs."""
     return Refusal("busy", "another calculation is running", headers=RETRY)
 
 
@@ -221,7 +222,10 @@ class OneAtATime:
         return not self._ready.is_set()
 
     def do(self, exact: Callable[[], T]) -> T:
-        """Return the result of a calculation; Refusal "compiling" or "busy" if it cannot run now."""
+        """Return the result of a calculation; it waits for at most `PATIENCE_SECONDS` for another one.
+
+        Refusal "compiling" or "busy" if it cannot run now; NeedsCalculationError if it is put off, see `Turn`.
+        """
         client = CLIENT.get()
         turn = TURN.get()
         if turn is Turn.REFUSE:

@@ -136,9 +136,9 @@ Outcome = Annotated | Unread | None
 
 
 def outcome_of(one: Found, judge: Judge) -> Outcome:
-    """Judge a file.
+    """Judge all matches of a file; return its reports, or an `Unread` with the reason if it cannot be read.
 
-    Return an `Unread` with the reason if it cannot be read, None if it is no match and was not named.
+    None is returned if the file is no match and was not named by the user.
     """
     try:
         return annotate_file(one.path, judge)
@@ -154,10 +154,11 @@ def outcome_of(one: Found, judge: Judge) -> Outcome:
 def annotate_all(
     found: Sequence[Found], judge: Judge, report: Report, *, progress: Progress | None = None
 ) -> Iterator[Annotated]:
-    """Judge files one after another and add them to `report`, also those that cannot be read; yield the others.
+    """Judge files one after another, add them to `report`, and yield those that could be read.
 
     Files in a folder that are no matches are counted and ignored, unless their suffix is that of a match.
-    `progress(done, total)` counts files.
+
+    progress : called with (files done, files in all).
     """
     outcomes = (outcome_of(one, judge) for one in found)
     yield from add_outcomes(outcomes, len(found), report, progress=progress)
@@ -166,7 +167,10 @@ def annotate_all(
 def add_outcomes(
     outcomes: Iterable[Outcome], total: int, report: Report, *, progress: Progress | None = None
 ) -> Iterator[Annotated]:
-    """Add the outcomes to `report`, and yield the files that were judged."""
+    """Add the results of judging files (`outcome_of`) to `report`, and yield the files that were judged.
+
+    total : number of files. progress : called with (files done, files in all).
+    """
     for place, outcome in enumerate(outcomes, 1):
         if outcome is None:
             report.passed += 1
@@ -180,7 +184,10 @@ def add_outcomes(
 
 
 def annotate(paths: PathLike | Sequence[PathLike], tables: Any = None, **options: Any) -> Report:
-    """Judge files and folders of matches; `tables` and `options` as `Judge` takes them."""
+    """Judge files and folders of matches and return the report.
+
+    tables, options : as for `Judge`.
+    """
     several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     report = Report()
     with Judge(tables, **options) as judge:
@@ -197,12 +204,16 @@ ENDINGS = {ending: form for form, ending in reversed(ENDING.items())} | {".htm":
 
 
 def form_of(path: str) -> str | None:
-    """Return the output form for a file's suffix: "sgf", "html", "json", "text" or "csv"; None for any other."""
+    """Return the form of report for a file's suffix: "sgf", "html", "json", "text" or "csv"; None for any other."""
     return ENDINGS.get(os.path.splitext(path)[1].lower())
 
 
 def content(report: Report, form: str, worst: int = WORST) -> bytes:
-    """Format a report as "html", "json", "text", "csv" with a row for each decision, or "sums", a CSV of totals."""
+    """Format a report as the content of a file.
+
+    form : "html", "json", "text", "csv" with a row for each decision, or "sums", a CSV of totals. worst : number of
+    worst errors to show.
+    """
     words = {
         "html": lambda: page.page(report, most=worst),
         "json": lambda: json.dumps(report.as_dict(worst), indent=2, ensure_ascii=False) + "\n",
@@ -258,10 +269,12 @@ def _sums(report: Report) -> Iterator[dict[str, Any]]:
 def write_folder(
     each: Iterable[Annotated], folder: PathLike, form: str, worst: int, *, force: bool = False, page: str = ""
 ) -> int:
-    """Write the reports of each file into a folder, under the file's name, and return how many were written.
+    """Write a report of each file into a folder, under the file's name, and return how many were written.
 
-    The folder is created with the first file. A second file of the same name gets a number. page : as `Report` has
-    it.
+    The folder is created with the first file. A second file of the same name gets a number.
+
+    form, worst : as for `content`; the form "sgf" too. force : overwrite files. page : address of a page of `bgfmt
+    serve` for links.
     """
     taken: set[str] = set()
     for annotated in each:

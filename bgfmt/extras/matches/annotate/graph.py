@@ -26,7 +26,10 @@ class Point(NamedTuple):
 
 
 def file_equities(match: Match) -> Iterator[Point]:
-    """Yield the equity of the match's first player at each move for which the file's own analysis has plays."""
+    """Yield the equity of the match's first player at each move for which the file has an analysis with plays.
+
+    It is the equity of the best play of that analysis.
+    """
     for number, game in enumerate(match.games):
         for at, record in enumerate(game.records):
             if record.opinion is None or not record.opinion.plays:
@@ -36,16 +39,16 @@ def file_equities(match: Match) -> Iterator[Point]:
 
 
 def engine(match: Match) -> str:
-    """Return the program and level of the first analysis in the file."""
+    """Return the program and level of the first analysis of a play in the file; StopIteration without any."""
     records = (record for game in match.games for record in game.records)
     opinion = next(record.opinion for record in records if record.opinion and record.opinion.plays)
     return printable(f"{opinion.engine} {opinion.level}".strip())
 
 
 def equity_graph(match: Match, errors: Collection[tuple[int, int]]) -> str:
-    """Return an SVG graph of the equity by move, empty if the file analyses fewer than two moves.
+    """Return an SVG graph of the first player's equity by move; "" if the file analyses fewer than two moves.
 
-    errors : (game, record) of the moves to mark.
+    errors : (index of the game, index of the record) of the moves to mark.
     """
     points = list(file_equities(match))
     if len(points) < 2:

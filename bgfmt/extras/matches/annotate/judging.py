@@ -47,12 +47,12 @@ class CubeNumbers(NamedTuple):
 
     @property
     def double(self) -> float:
-        """Return the equity of doubling against the best reply."""
+        """Equity of doubling, to the side on roll, against the best reply."""
         replied = min(self.taken, self.passed)
         return replied if self.beaver is None else min(replied, self.beaver)
 
     def choices(self, doubling: bool, total: float = 0.0) -> dict[str, float]:
-        """Return what each choice is worth to the player who decides.
+        """Return what each choice ("double", "no double"; "take", "pass", "beaver") is worth to who decides.
 
         Parameters
         ----------
@@ -134,12 +134,16 @@ class Judgement:
 
     @property
     def bounded(self) -> bool:
-        """Whether a bound of the error of its numbers is known."""
+        """Whether the numbers are exact to a table's error, or estimates with a known error bound."""
         return not self.approximate or self.max_error is not None
 
     @property
     def verdict(self) -> Verdict:
-        """The class in which the decision is counted."""
+        """Class in which the decision is counted.
+
+        "illegal"; "forced" (one choice); "approximate" (no error bound known); "right" (no loss); "close" (a loss
+        below the error of the numbers); "error".
+        """
         if self.loss is None:
             return "illegal"
         if self.choices < 2:
@@ -162,12 +166,12 @@ class Judgement:
 
     @property
     def error(self) -> bool:
-        """Whether the decision certainly lost something."""
+        """Whether the decision lost more than the error of the numbers, so that it counts as an error."""
         return self.verdict == "error"
 
     @property
     def points(self) -> float | None:
-        """The loss for money in points, at the value of the cube then; None in a match."""
+        """Loss for money in points, at the value of the cube then; None in a match and for an illegal play."""
         if self.loss is None or not self.decision.state.money:
             return None
         return self.loss * self.decision.state.cube_value
@@ -179,12 +183,12 @@ class Judgement:
 
     @property
     def luck_mwc(self) -> float | None:
-        """The luck as a probability to win the match; None for money."""
+        """Luck of the roll as a probability to win the match; None for money and where the luck is unknown."""
         return None if self.luck is None or self.ends is None else self.luck * self.scale
 
     @property
     def scale(self) -> float:
-        """The factor from equity to match winning probability, or for money to points: the value of the cube."""
+        """Factor from equity to match winning probability, or for money to points (the value of the cube)."""
         if self.ends is None:
             return float(self.decision.state.cube_value)
         return (self.ends[1] - self.ends[0]) / 2
@@ -214,13 +218,16 @@ class Judgement:
         return "; ".join(filter(None, (self.action, ", ".join(words))))
 
     def class_of(self, program: str) -> str | None:
-        """Return the class of its loss as "gnubg" or "xg" names it, None for a loss too small for any."""
+        """Return the class of the loss as "gnubg" or "xg" names it, such as "very bad" or "blunder".
+
+        None for a loss too small for any class, for an illegal play, and for approximate numbers.
+        """
         if self.loss is None or self.verdict == "approximate":
             return None
         return next((name for name, least in CLASSES[program].items() if self.loss >= least), None)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the judgement as a dictionary for JSON."""
+        """Return the judgement as a dictionary for JSON; docs/json.md describes its keys."""
         decision = self.decision
         state = self.decision.state
 
@@ -291,11 +298,14 @@ class Judge(AbstractContextManager["Judge"]):
 
     @property
     def met(self) -> Met:
-        """The match equity table."""
+        """Match equity table by which decisions in matches are judged."""
         return self.advisor.met
 
     def judge(self, decision: Decision) -> Judgement:
-        """Return the judgement of one decision, with the luck of the roll for a play."""
+        """Return the judgement of one decision, with the luck of the roll for a play.
+
+        A wrong cube decision with exact numbers gets an explanation. Errors are those of the function `judge`.
+        """
         player = self.met_player ^ decision.state.turn
         one = judge(decision, self.advisor, met_player=player)
         if decision.kind == "play" and one.bounded:

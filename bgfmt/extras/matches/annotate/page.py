@@ -63,7 +63,7 @@ class _Shown:
         return f"m{self.number}-{decision.game}-{decision.record}-{decision.kind.replace(' ', '-')}"
 
     def link(self, words: str, one: Judgement) -> str:
-        """Return the words as a link to the position on a page of `bgfmt serve`, or plain without an address."""
+        """Return the words as an HTML link to the position on a page of `bgfmt serve`; plain without an address."""
         if not self.base:
             return words
         met = self.report.met

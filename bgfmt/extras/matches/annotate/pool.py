@@ -43,7 +43,7 @@ def judge_over(tables: Sequence[str], described: str | None, **options: Any) -> 
 def judge_in_processes(
     found: Sequence[Found], make_judge: Callable[[], Judge], workers: int
 ) -> Iterator[Outcome]:
-    """Yield the outcome of each file in order, judged by `workers` processes.
+    """Yield the outcome of judging each file (`outcome_of`), in the order of the files, by `workers` processes.
 
     make_judge : called once in each process; it is pickled, so a function of a module or a `partial` of one.
     """

@@ -46,7 +46,7 @@ class Figure:
         return vars(total).setdefault(self.name, value)
 
     def text(self, total: Total) -> str:
-        """Format the number of this total, empty if it has none."""
+        """Format the value of this figure in a player's total as text, "" if it has none."""
         value = getattr(total, self.name)
         return "" if value is None else format(self.factor * value if self.factor != 1 else value, self.form)
 
@@ -121,7 +121,7 @@ class Total:
     luck_mwc = Figure(lambda one: one.luck_mwc, "luck MWC %", "+.3f", 100)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the totals as a dictionary for JSON."""
+        """Return all figures of the player as a dictionary for JSON, by the names of docs/json.md."""
         return {"player": self.player, "name": self.name} | {f.name: getattr(self, f.name) for f in FIGURES}
 
 
@@ -129,7 +129,7 @@ FIGURES = [value for value in vars(Total).values() if isinstance(value, Figure)]
 
 
 def sums(reports: Sequence[MatchReport], *, game: int | None = None) -> list[Total]:
-    """Sum the judgements by player, identified by name.
+    """Return the totals of the judgements by player, identified by name.
 
     reports : matches; for a single one the totals are in the order of its players. game : index of a game, None for
     all.
@@ -180,12 +180,12 @@ class MatchReport:
 
     @property
     def totals(self) -> list[Total]:
-        """The totals of each player."""
+        """Totals of both players over the match, the first player first."""
         return sums([self])
 
     @property
     def games(self) -> Iterator[tuple[Game, list[Total]]]:
-        """The games with judged decisions, each with the players' totals."""
+        """Each game with judged decisions, with both players' totals in it."""
         judged = {one.decision.game for one in self.judgements}
         for place in sorted(judged):
             yield self.match.games[place], sums([self], game=place)
@@ -243,17 +243,17 @@ class Report:
 
     @property
     def totals(self) -> list[Total]:
-        """The totals of each player over all matches, by name; of a single match in the order of its players."""
+        """Totals of each player over all matches, in order of appearance; of a single match in its own order."""
         return sums(self.matches)
 
     @property
     def folders(self) -> dict[str, list[Total]]:
-        """The totals of each player over the matches of a folder, by the folder's name."""
+        """Totals of each player over the matches of a folder, {name of the folder: totals}."""
         names = dict.fromkeys(report.folder for report in self.matches)
         return {name: sums([one for one in self.matches if one.folder == name]) for name in names}
 
     def worst(self, most: int = WORST) -> list[tuple[MatchReport, Judgement]]:
-        """Return the errors that lost most equity with their matches, the largest loss first.
+        """Return the `most` errors that lost most equity, each with its match, the largest loss first.
 
         Luck is not considered.
         """
@@ -261,7 +261,10 @@ class Report:
         return sorted(errors, key=lambda pair: -(pair[1].loss or 0.0))[:most]
 
     def as_dict(self, most: int = WORST) -> dict[str, Any]:
-        """Return matches, decisions and totals as a dictionary for JSON; `worst` holds indices into `decisions`."""
+        """Return matches, decisions and totals as a dictionary for JSON; `worst` holds indices into `decisions`.
+
+        most : number of worst errors.
+        """
         every = [
             (place, report, one) for place, report in enumerate(self.matches) for one in report.judgements
         ]

@@ -15,7 +15,10 @@ WRONGS = ("missed_doubles", "wrong_doubles", "wrong_takes", "wrong_passes", "dou
 
 
 def format_equity(equity: float | None, mwc: float | None, *, about: bool = False) -> str:
-    """Format an equity, after the match winning probability if there is one: "62.345 % +0.247", "+0.12345"."""
+    """Format an equity, after the match winning probability if there is one: "62.345 % +0.247", "+0.12345".
+
+    about : write "~" before it, for an estimate. The result is "" without an equity.
+    """
     sign = "~" if about else ""
     if equity is None:
         return ""
@@ -23,7 +26,7 @@ def format_equity(equity: float | None, mwc: float | None, *, about: bool = Fals
 
 
 def format_loss(one: Judgement) -> str:
-    """Format the loss in brackets as a negative number: "(-1.655 %, -0.033)"; empty without a loss."""
+    """Format the loss of a decision in brackets as a negative number: "(-1.655 %, -0.033)"; "" without a loss."""
     if one.loss is None or one.loss <= ERROR:
         return ""
     sign = "~" if one.approximate else ""
@@ -92,7 +95,7 @@ def explanation_lines(one: Judgement) -> list[str]:
 
 
 def certainty(one: Judgement) -> str:
-    """Return how certain the verdict of a judgement is."""
+    """Return in words how certain the verdict of a judgement is, and why."""
     if one.verdict == "forced":
         return "no decision to make"
     if not one.bounded:
@@ -130,14 +133,14 @@ def basis(report: MatchReport) -> str:
 
 
 def coverage(report: MatchReport) -> str:
-    """Return a line with the numbers of decisions, of races and of judged ones."""
+    """Return a line with the number of decisions of a match, of races among them, and of those judged."""
     beyond = f", {report.beyond} beyond the tables and the limit" if report.beyond else ""
     judged = f"{len(report.judgements)} judged{beyond}"
     return f"{pluralize(report.decisions, 'decision')}, {report.races} of them races, {judged}"
 
 
 def total_line(total: Total) -> str:
-    """Format a player's totals as one line, and the ratings as a second."""
+    """Format a player's totals as a line, and ratings and luck as a second one if there are any."""
     kinds = [pluralize(total.plays, "play"), f"{total.cube_decisions} cube"]
     some = {word: getattr(total, word) for word in ("forced", "close", "estimated", "approximate")}
     kinds += [f"{count} {word}" for word, count in some.items() if count]
@@ -156,10 +159,7 @@ def total_line(total: Total) -> str:
 
 
 def race_line(total: Total) -> str:
-    """Format a player's race ratings, numbers of wrong decisions and luck, with a leading line break.
-
-    Empty without any.
-    """
+    """Format a player's ratings, numbers of wrong decisions and luck, with a leading line break; "" without any."""
     parts = []
     if total.race_pr is not None:
         parts.append(f"PR {total.race_pr:.2f} (XG, {pluralize(total.xg_decisions, 'decision')})")
@@ -175,7 +175,7 @@ def race_line(total: Total) -> str:
 
 
 def where(one: Judgement) -> str:
-    """Format the game, move, record, player and dice of a decision."""
+    """Format where a decision was made: game, move, record, player and dice."""
     state = one.decision.state
     dice = f" {state.dice[0]}{state.dice[1]}" if state.dice else ""
     name = printable(state.names[one.decision.player])
@@ -194,7 +194,7 @@ def score(one: Judgement) -> str:
 
 
 def worst_lines(report: Report, most: int = WORST) -> Iterator[str]:
-    """Yield the lines of the worst errors with drawn boards."""
+    """Yield the lines about the `most` worst errors, with drawn boards."""
     several = len(report.matches) > 1
     for place, (one_match, one) in enumerate(report.worst(most), 1):
         name = f"{printable(one_match.file)}, " if several else ""
@@ -224,7 +224,10 @@ def match_lines(report: MatchReport) -> Iterator[str]:
 
 
 def text(report: Report, *, most: int = WORST) -> str:
-    """Format the whole report: each match with all its decisions, the totals of all, and the worst errors."""
+    """Format the whole report: each match with all its decisions, the totals of all, and the worst errors.
+
+    most : number of worst errors.
+    """
     out: list[str] = []
     for one in report.matches:
         out += [printable(one.file)] if len(report.matches) > 1 else []
@@ -233,7 +236,10 @@ def text(report: Report, *, most: int = WORST) -> str:
 
 
 def overview(report: Report, *, most: int = WORST) -> str:
-    """Format a short report: one line for each match, the totals of the most active players, and the worst errors."""
+    """Format a short report: one line for each match, the totals of the most active players, and the worst errors.
+
+    most : number of worst errors.
+    """
     out = []
     for one in report.matches:
         errors = sum(judged.error for judged in one.judgements)
