@@ -108,7 +108,10 @@ class Advisor:
         self._met = met
 
     def with_outside(self, outside: Outside) -> Advisor:
-        """Return an adviser with the same sources and another `outside`."""
+        """Return an adviser with the same databases, limits and cache, and another `outside`.
+
+        outside : what decides where no table covers a position: an engine, a rule of thumb, or "refuse".
+        """
         other = copy(self)
         other.outside = outside
         return other
@@ -120,18 +123,21 @@ class Advisor:
         self.close()
 
     def close(self) -> None:
-        """Close the databases that were opened here."""
+        """Close the databases that this adviser opened; those that were passed open stay open."""
         self.library.close()
 
     @property
     def met(self) -> Met:
-        """The match equity table."""
+        """The match equity table, loaded on first use."""
         if not isinstance(self._met, Met):
             self._met = mets.load(self._met or mets.DEFAULT)
         return self._met
 
     def player_of(self, state: GameState, met_player: int | None = None) -> int:
-        """Return which player of the match equity table, 0 or 1, is on roll: `met_player` if it is not None."""
+        """Return which player of the match equity table, 0 or 1, is on roll.
+
+        This is `met_player`, else the one that the adviser was created with, else the player on roll in the state.
+        """
         if met_player is not None:
             return met_player
         return state.turn if self._met_player is None else self._met_player
@@ -139,12 +145,16 @@ class Advisor:
     def score(self, state: GameState, *, met_player: int | None = None) -> Score:
         """Return the match score of a state, with its cube and the adviser's match equity table.
 
-        met_player : which player of the table, 0 or 1, is on roll; by default as the adviser was created.
+        met_player : which player of the table, 0 or 1, is on roll; by default see `player_of`. PositionError for
+        money play.
         """
         return score_of(state, self.met, self.player_of(state, met_player))
 
     def with_chequers(self, state: Asking) -> GameState:
-        """Return the state with `chequers` set to that of the hypergammon table that answers for it, if one does."""
+        """Return the state with `chequers`, the number that each side began with, as the hypergammon table has it.
+
+        The state is returned unchanged if no hypergammon table answers for it.
+        """
         state = as_state(state)
         if state.chequers < MAX_CHEQUERS:
             return state
@@ -158,6 +168,7 @@ class Advisor:
 
         From the best one-sided table that covers it, else calculated. If that is too much work and a chequer is
         outside the home board, from the default table of ten points, with chequers beyond it estimated.
+        NotCoveredError if none of these is possible.
         """
         side = Side.parse(side) if isinstance(side, str) else side
         if not isinstance(side, Side):
@@ -230,7 +241,8 @@ class Advisor:
     def equities(self, state: Asking) -> PositionEquities:
         """Return win and gammon probabilities and money equities before the roll, by the first source that has them.
 
-        The score is ignored.
+        Sources in order are tables, calculation and estimates. The score is ignored. NotCoveredError if none has
+        them.
         """
         return self.sources.equities(_unfinished_state(state))
 
@@ -260,7 +272,12 @@ class Advisor:
         return action if better is None else _action(better, state, settled=not estimated)
 
     def roll_out(self, state: GameState) -> PositionEquities | None:
-        """Roll out a race for money if its estimate leaves the cube action open; return its equities, else None."""
+        """Roll out a race for money if the error of its estimate leaves the cube action open.
+
+        Return the equities found; None if the estimate decides the action, if the race cannot be estimated, or if
+        rollouts
+        are off.
+        """
         to_equities = self.sources.to_equities
 
         def sure(solved: Solved) -> bool:
@@ -270,9 +287,9 @@ class Advisor:
         return None if solved is None else to_equities(solved)
 
     def scores(self, state: Asking, upto: int = 7, *, met_player: int | None = None) -> Grid:
-        """Return the cube actions at all scores up to `upto`-away each, with the cube where it is.
+        """Return the cube actions at all match scores at which each side needs at most `upto` points.
 
-        met_player : as in `score`.
+        The cube has the value and owner of the state. met_player : as in `score`.
         """
         from bgfmt.analysis.ondemand import scores_grid
 

@@ -100,7 +100,10 @@ class SourcedAnswer(Plain):
 
     @property
     def approximate(self) -> bool:
-        """Whether no proved error bound is known, as for estimates."""
+        """Whether no proved error bound is known, as for estimates.
+
+        True for estimates, rollouts, and numbers without `max_error`.
+        """
         return self.source in (ESTIMATE, ROLLOUT) or self.max_error is None
 
 
@@ -128,12 +131,18 @@ class SideRace(OneSideAnswer, SourcedAnswer):
 
     @property
     def off_chances(self) -> Chances | None:
-        """Probabilities of being off within 0, 1, 2, ... rolls."""
+        """Probabilities of being off within 0, 1, 2, ... rolls.
+
+        None if only means are known.
+        """
         return None if self.bearoff is None else cumulate(self.bearoff)
 
     @property
     def saved_chances(self) -> Chances | None:
-        """Probabilities of bearing off the first chequer within 0, 1, 2, ... rolls."""
+        """Probabilities of bearing off the first chequer within 0, 1, 2, ... rolls.
+
+        None if the source has no distribution for the first chequer.
+        """
         return None if self.gammon is None else cumulate(self.gammon)
 
     def off_within(self, rolls: int) -> float:
@@ -179,7 +188,10 @@ class PositionEquities(SourcedAnswer):
 
 
 def format_error(error: float) -> str:
-    """Format a bound of an error, such as 0.0055 as "0.006": rounded up to three decimals, one digit if smaller."""
+    """Format the bound of an error, rounded up: to three decimals, or below 0.001 to one significant digit.
+
+    For example 0.0055 is "0.006" and 0.000234 is "0.0003".
+    """
     if error <= 0:
         return "0"
     digits = max(3, -floor(log10(error)))
@@ -203,9 +215,9 @@ def estimate_words(source: str, usual_error: float, *, sure: bool = True) -> str
 
 
 def is_close(loss: float, error: float | None) -> bool:
-    """Return whether a loss lies within the error of the two values that it is the difference of.
+    """Return whether two values, each with at most this error, differ by no more than their errors together.
 
-    False for exact numbers, in which equal values are a tie.
+    loss : the difference. False if the error is None (not known) or that of exact numbers, in which equal values tie.
     """
     return error is not None and error > EXACT and loss <= 2 * error
 
@@ -258,13 +270,13 @@ class RankedPlay(Plain):
         value, loss
             Its value by the measure, and how much that is below the best.
         measure
-            What the value is, such as "money".
+            What the value is: "money", "match", "cubeless", "mean" or "off:n".
         error
             Greatest error of a value, None if not known.
         about
             The value is an estimate.
         at
-            Other fields, which replace those found here.
+            Other fields of `RankedPlay`, which replace those that are computed here, such as `close`.
         """
         close = is_close(loss, error)
         about = about or error is None
@@ -278,12 +290,18 @@ class RankedPlay(Plain):
 
     @property
     def shown_result(self) -> Position | Side:
-        """Position after it, the side that played first."""
+        """Position after it, the side that played first.
+
+        Of a query about one side, that side alone.
+        """
         return self.result.us if self.one_sided else self.result
 
     @property
     def loss_emg(self) -> float | None:
-        """At a score: loss in EMG."""
+        """At a score: loss in EMG.
+
+        None for money.
+        """
         return None if self.mwc is None else self.loss
 
 
@@ -321,7 +339,10 @@ class RankedPlays(SourcedAnswer):
 
     @property
     def met_name(self) -> MetName | None:
-        """Match equity table."""
+        """Match equity table.
+
+        None for money.
+        """
         return MetName(self.met, self.met_digest or "") if self.met else None
 
     @property

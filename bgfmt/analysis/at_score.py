@@ -73,9 +73,10 @@ def _with_dead_cube(sources: Sources, position: Position, score: Score) -> Match
 
 
 def cube(sources: Sources, state: GameState, score: Score) -> MatchCube:
-    """Return the cube action of a state at a match score, rolled out if it is estimated, close and `oracle` allows.
+    """Return the cube action of a state at a match score, from a table, a calculation or an estimate.
 
-    NotCoveredError if nothing answers.
+    If an estimate leaves the action open, the position is rolled out for at most `sources.oracle` seconds.
+    NotCoveredError if no source covers the position.
     """
     answer = _answer(sources, state.position, score)
     if answer is None:
@@ -89,7 +90,9 @@ def cube(sources: Sources, state: GameState, score: Score) -> MatchCube:
 def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -> RankedPlays | None:
     """Rank the legal plays of a state's roll by match winning chance.
 
-    None if no play is legal, if the sides are in contact, or if nothing answers.
+    legal : the legal plays of the state's dice. None is returned if there are none, if the sides are in contact, or
+    if
+    no source covers the position.
     """
     if not legal or state.dice is None or state.position.contact:
         return None
@@ -150,7 +153,7 @@ def roller_at(table: MatchScore, score: Score) -> int | None:
 
 
 def refusal(table: MatchScore, position: Position, score: Score) -> str | None:
-    """Return why a table does not answer for a position at a score, None if it does."""
+    """Return why a table solved for a match score does not answer for a position at `score`, None if it does."""
     roller = roller_at(table, score)
     if roller is None:
         mine, other = table.score.away

@@ -95,10 +95,11 @@ def two_sided_for(
 def counting_for(
     databases: Databases, position: Position, *, jacoby: bool, results: Sequence[Side] | None = None
 ) -> GammonTwoSided | None:
-    """Choose the best cubeful two-sided table that counts gammons and covers both sides, or None.
+    """Choose the best cubeful two-sided table that counts gammons and covers both sides; None if there is none.
 
-    jacoby : the table must be for Jacoby's rule, or without it; ignored in a position without gammons. Other
-    parameters: see `two_sided_for`.
+    jacoby : whether the table must be for Jacoby's rule; ignored in a position without gammons. Exact tables come
+    before
+    rounded ones. Other parameters: see `two_sided_for`.
     """
     sides = [position.them, *([position.us] if results is None else results)]
     fitting = [
@@ -122,21 +123,25 @@ def one_sided_for(databases: Databases, *sides: Side) -> OfRolls | None:
 
 
 def distributions_for(databases: Databases, *sides: Side) -> OneSided | None:
-    """Choose the best one-sided table of distributions of rolls that covers all of these sides, or None."""
+    """Choose the best one-sided table of distributions of rolls that covers all of these sides, else None.
+
+    An exact table comes before rounded ones, and one with distributions for the first chequer before others.
+    """
     one = one_sided_for(of_kind(tables_of(databases), OneSided), *sides)
     return next(iter(of_kind([] if one is None else [one], OneSided)), None)
 
 
 def one_sided_tables(databases: Databases) -> list[OfRolls]:
-    """Return the one-sided tables among the databases, of the kinds in `RANK`."""
+    """Return the one-sided tables among the databases: distributions, mean rolls and normal approximations."""
     found = of_kind(tables_of(databases), OfRolls)  # type: ignore[type-abstract]
     return [table for table in found if table.kind in RANK]
 
 
 def not_covered(databases: Databases, *sides: Side, wanted: str = "") -> NotCoveredError:
-    """Return the error for a query that none of the tables answers, with each table's reason.
+    """Return the error for a query that none of the tables answers; the message has each table's reason.
 
-    wanted : what was queried, such as "the rolls of one side"; used for tables that cover the sides.
+    sides : the sides that had to be covered. wanted : what was queried, such as "the rolls of one side", which tables
+    that cover the sides do not have.
     """
     reasons = []
     for table in tables_of(databases):
@@ -147,9 +152,9 @@ def not_covered(databases: Databases, *sides: Side, wanted: str = "") -> NotCove
 
 
 def first_two_sided(databases: Databases, *, cubeful: bool = False) -> TwoSided:
-    """Return the first two-sided table, an exact one before others; NotCoveredError if there is none.
+    """Return the first two-sided table, but an exact one before rounded ones; NotCoveredError if there is none.
 
-    cubeful : accept tables with cubeful equities only.
+    cubeful : accept only tables with cubeful equities.
     """
     fitting = [t for t in of_kind(tables_of(databases), TwoSided) if t.cubeful or not cubeful]
     if not fitting:
@@ -158,7 +163,7 @@ def first_two_sided(databases: Databases, *, cubeful: bool = False) -> TwoSided:
 
 
 def equities_many(databases: Databases, us: Any, them: Any) -> NDArray[Any]:
-    """Look up the equities of many positions in the first two-sided table.
+    """Look up the equities of many positions in the first two-sided table (an exact one before others).
 
     Parameters
     ----------
@@ -170,5 +175,10 @@ def equities_many(databases: Databases, us: Any, them: Any) -> NDArray[Any]:
     Returns
     -------
     (N, 4) equities cubeless, owned, centered, opponent, or (N, 1) of a cubeless table.
+
+    Raises
+    ------
+    NotCoveredError
+        There is no two-sided table, or it does not cover a position.
     """
     return first_two_sided(databases).lookup_many(us, them)

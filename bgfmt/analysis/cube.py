@@ -102,12 +102,12 @@ class CubeAction(Plain):
 
     @property
     def match(self) -> MatchCube | None:
-        """In a match, the action with its match winning chances."""
+        """The action itself if it is a `MatchCube`, which has match winning chances; None for money."""
         return None
 
     @property
     def may_double(self) -> bool:
-        """Whether the side on roll has access to the cube."""
+        """Whether the side on roll has access to the cube, and nothing else (`barred`) forbids a double."""
         return self.cube != "opponent" and not self.barred
 
     @property
@@ -123,12 +123,18 @@ class CubeAction(Plain):
 
     @property
     def double_margin(self) -> float:
-        """Gain of doubling over not doubling; negative for a loss."""
+        """Gain of doubling over not doubling; negative for a loss.
+
+        Equity of `double` minus `no_double`.
+        """
         return self.double - self.no_double
 
     @property
     def take_margin(self) -> float:
-        """Gain of taking over passing for the opponent; negative for a loss."""
+        """Gain of taking over passing for the opponent; negative for a loss.
+
+        Equity of `double_pass` minus `double_take`.
+        """
         return self.double_pass - self.double_take
 
     @property
@@ -143,22 +149,31 @@ class CubeAction(Plain):
 
     @property
     def beavers(self) -> bool:
-        """Whether to beaver."""
+        """Whether to beaver.
+
+        True if beavers are played and the double leaves the doubler with a negative equity.
+        """
         return self.beaver_rule and self.double_take < -EXACT
 
     @property
     def best(self) -> float:
-        """Equity with correct cube decisions."""
+        """Equity with correct cube decisions.
+
+        The greater of doubling (if allowed) and not doubling, against the best reply.
+        """
         return max(self.double, self.no_double) if self.may_double else self.no_double
 
     @property
     def exact(self) -> bool:
-        """Whether the equities are exact to float64."""
+        """Whether the equities are exact to float64: `error` is at most 1e-12."""
         return self.error is not None and self.error <= EXACT
 
     @cached_property
     def proves_ties(self) -> bool:
-        """Whether equal numbers prove an exact tie, see `ends_soon`."""
+        """Whether two equities that agree within 1e-12 are proved to be equal.
+
+        True for exact money equities of a race that ends soon; see `ends_soon`.
+        """
         return self.exact and self.match is None and not self.position.contact and ends_soon(self.position)
 
     @property
@@ -173,7 +188,10 @@ class CubeAction(Plain):
 
     @property
     def double_decided(self) -> bool:
-        """Whether `error`, be it proved or measured, cannot turn the decision to double."""
+        """Whether no error of the equities up to `error` can make the other choice (to double or not) better.
+
+        `error` may be proved, or only measured on other tables.
+        """
         if not self.may_double:
             return True
         if self.error is None:
@@ -190,7 +208,10 @@ class CubeAction(Plain):
 
     @property
     def take_decided(self) -> bool:
-        """Whether `error`, be it proved or measured, cannot turn the answer to a double."""
+        """Whether no error of the equities up to `error` can make another answer to a double better.
+
+        `error` may be proved, or only measured on other tables.
+        """
         if not self.may_double:
             return True
         if self.error is None:
@@ -203,22 +224,31 @@ class CubeAction(Plain):
 
     @property
     def decided(self) -> bool:
-        """Whether `error`, be it proved or measured, cannot turn the action."""
+        """Whether both the double and the answer to it are decided; see `double_decided` and `take_decided`."""
         return self.double_decided and self.take_decided
 
     @property
     def sure_double(self) -> bool:
-        """Whether the decision to double is certain."""
+        """Whether the decision to double is certain.
+
+        No error up to `error` can change it (`double_decided`), and that bound is proved.
+        """
         return self.double_decided and (self.proved or not self.may_double)
 
     @property
     def sure_take(self) -> bool:
-        """Whether the response (take, pass or beaver) is certain."""
+        """Whether the response (take, pass or beaver) is certain.
+
+        No error up to `error` can change it (`take_decided`), and that bound is proved.
+        """
         return self.take_decided and (self.proved or not self.may_double)
 
     @property
     def sure(self) -> bool:
-        """Whether the action is certain in spite of the error."""
+        """Whether the action is certain in spite of the error.
+
+        Both `sure_double` and `sure_take`.
+        """
         return self.sure_double and self.sure_take
 
     @property
@@ -241,7 +271,10 @@ class CubeAction(Plain):
 
     @property
     def certainty(self) -> str:
-        """Certainty of the action, in words."""
+        """Certainty of the action, in words.
+
+        For example "exact", or "estimate, ±0.006 (95 %): too close to call".
+        """
         if not self.may_double:
             return "no decision to make"
         texts = []
@@ -334,7 +367,11 @@ class MatchCube(CubeAction):
 
     @property
     def emg(self) -> Numbers:
-        """Values of no double, double/take, double/pass and the best, as equities of a single game at this score."""
+        """Values of no double, double/take, double/pass and the best, as equities of a single game at this score.
+
+        EMG: losing the game at the present cube value is -1, winning it +1. Those of a double are None if it isn't
+        allowed.
+        """
         drop = None if self.mwc.double_pass is None else self.score.emg(self.mwc.double_pass)
         return Numbers(
             self.no_double, None if drop is None else self.double_take, drop, self.score.emg(self.mwc.best)
@@ -342,7 +379,10 @@ class MatchCube(CubeAction):
 
     @property
     def margins(self) -> tuple[float, float]:
-        """What doubling gains over rolling on, and taking over passing (MWC); 0 where doubling is not allowed."""
+        """Differences in match winning chance: of doubling over not doubling, and of taking over passing.
+
+        The first is the doubler's gain, the second the other side's. Both are 0 where doubling is not allowed.
+        """
         m = self.mwc
         if m.double_take is None or m.double_pass is None:
             return 0.0, 0.0
@@ -350,7 +390,10 @@ class MatchCube(CubeAction):
 
     @property
     def doubling(self) -> Literal["yes", "no", "optional", "unavailable"]:
-        """Whether to double: `yes`, `no`, `optional` or `unavailable`."""
+        """Whether to double: `yes`, `no`, `optional` or `unavailable`.
+
+        "optional" if both choices have equal match winning chances; "unavailable" where doubling is not allowed.
+        """
         if not self.may_double:
             return "unavailable"
         gain = self.margins[0]
@@ -366,7 +409,11 @@ class MatchCube(CubeAction):
 
     @property
     def code(self) -> str:
-        """The decision in three letters: `D/T`, `D/P`, `N/T`, `N/P`, `O/T`, `D/=`; `--` where there is no double."""
+        """The decision in three letters, such as `D/T` (double, take).
+
+        Before the slash D double, N no double, O optional (equal); after it T take, P pass, = either. "--" where
+        doubling is not allowed.
+        """
         if not self.may_double:
             return "--"
         first = {"yes": "D", "no": "N", "optional": "O"}[self.doubling]
@@ -380,7 +427,10 @@ class MatchCube(CubeAction):
 
     @property
     def losses(self) -> Losses | None:
-        """Cost of each choice in MWC; null if doubling is not allowed."""
+        """Cost of each choice in MWC; null if doubling is not allowed.
+
+        The cost is the loss of match winning chance against the better choice; 0 for the better one.
+        """
         if not self.may_double:
             return None
         gain, take = self.margins
@@ -388,7 +438,10 @@ class MatchCube(CubeAction):
 
     @property
     def loss_emg(self) -> Losses | None:
-        """Cost of each choice in EMG; null if doubling is not allowed."""
+        """Cost of each choice in EMG; null if doubling is not allowed.
+
+        As `losses`, on the scale in which losing a single game at the present cube is -1 and winning it +1.
+        """
         lost = self.losses
         emg = self.score.emg_loss
         return lost and Losses(emg(lost.no_double), emg(lost.double), emg(lost.take), emg(lost.pass_))
@@ -400,12 +453,18 @@ class MatchCube(CubeAction):
 
     @property
     def met(self) -> MetName:
-        """Match equity table."""
+        """Match equity table.
+
+        Its name, and the SHA-256 of its values.
+        """
         return MetName(self.score.met.name, self.score.met.digest)
 
     @property
     def close(self) -> bool:
-        """Whether a decision is within the error of the MWC."""
+        """Whether a decision is within the error of the MWC.
+
+        The smaller of the two `margins` is at most twice `mwc_error`; false for exact numbers.
+        """
         if not self.may_double or self.mwc_error <= TIE:  # exact numbers within `TIE` are equal
             return False
         return min(map(abs, self.margins)) <= 2 * self.mwc_error

@@ -21,28 +21,40 @@ class RaceEstimator(Protocol):
     """The interface of estimators of races; threads may share one."""
 
     def solve(self, position: Position, columns: Columns, unit: float) -> Solved:
-        """Return the estimated values of a race in these columns.
+        """Return the estimated values of a race for each of these columns (cube states).
 
         Parameters
         ----------
-        unit : what one point of equity is worth in the units of the columns.
+        unit : what one point of equity is worth in the values of the columns.
         """
 
     def gammons(self, position: Position) -> tuple[float, float]:
-        """Return the probabilities (win gammon, lose gammon) of a race without a cube."""
+        """Return the probabilities (win gammon, lose gammon) of the side on roll in a race without a cube."""
 
     def settle(self, solved: Solved, terms: Terms, sure: Callable[[Solved], bool], seconds: float) -> Solved:
-        """Return an estimate improved by rollouts until `sure` returns True for it, or the seconds are over."""
+        """Return an estimate improved by rollouts until `sure` returns True for it, or `seconds` are over.
+
+        Parameters
+        ----------
+        solved : the estimate.
+        terms : what is played for: a match score, or for money whether Jacoby's rule is in force.
+        sure : called with the improved values after each round of rollouts; returns whether they decide the query.
+        """
 
     def settle_plays(
         self, solved: Solved, terms: Terms, dice: tuple[int, int], column: int, seconds: float
     ) -> Solved:
-        """Return an estimate improved by rollouts until the best play of a roll is certain, or the seconds are over.
+        """Return an estimate improved by rollouts of the plays of one roll, until the best play is certain.
+
+        It is certain when the values of the plays differ by more than their error; else rollouts stop after
+        `seconds`.
 
         Parameters
         ----------
+        solved : the estimate.
+        terms : what is played for: a match score, or for money whether Jacoby's rule is in force.
         dice : the roll.
-        column : index of the value by which plays are compared, among the columns of `terms`.
+        column : index, among the columns (cube states) of `solved`, of the value by which plays are compared.
         """
 
 
@@ -50,6 +62,6 @@ ESTIMATORS: Registry[Callable[[], RaceEstimator]] = Registry("bgfmt.estimators")
 
 
 def new_estimator() -> RaceEstimator | None:
-    """Return a new estimator of the first kind that is installed, None if none is."""
+    """Return a new estimator of races, of the first entry point of `bgfmt.estimators`; None if none is installed."""
     make = next(iter(ESTIMATORS.values()), None)
     return make() if make is not None else None

@@ -51,7 +51,7 @@ class Insight(Plain):
 
     @property
     def lines(self) -> list[str]:
-        """The same in words, a line each."""
+        """The take point, market losers, and best and worst rolls in words, a line each."""
         live = f", {100 * self.live_take_point:.1f} % with a live cube"
         live *= self.live_take_point != self.take_point
         best, worst = (
@@ -108,7 +108,7 @@ def insight(state: GameState, advisor: Advisor, *, met_player: int | None = None
 
     Returns
     -------
-    None if a position that can arise within two rolls is not covered.
+    None if the advisor has no answer for a position that can arise within two rolls.
     """
     state = replace(state.before_roll(), doubled=False)
     first = advisor.player_of(state, met_player) ^ state.turn  # number in the table of player 0 of the state

@@ -22,9 +22,9 @@ DOUBLING = "(b1.1C, f8.1C, i8.1C, f8.1C, f8.1C)"
 
 @njit("i8.1C, i8")
 def find_slot(keys: Any, number: int) -> int:
-    """Return the index of a position number in an open hash table, or the free index to insert it at.
+    """Return the index of a position number in a hash table with open addressing, or the free index to insert it at.
 
-    keys : the table, a power of two long; entries are number + 1, and 0 is free.
+    keys : the table, of a power of two entries; an entry is a position number + 1, or 0 if it is free.
     """
     mask = keys.size - 1
     at = ((number * 0x9E3779B97F4A7C15) >> 24) & mask

@@ -90,7 +90,10 @@ class Library:
 
     @classmethod
     def of(cls, asked: Library | Asked | PathLike | Sequence[Asked | PathLike] | None) -> Library:
-        """Return a library of databases, tables or paths, one or several; None for the default databases."""
+        """Return a library of databases, tables or paths, one or several; None for the default databases.
+
+        A library is returned as it is.
+        """
         if isinstance(asked, Library):
             return asked
         if asked is None:
@@ -120,7 +123,7 @@ class Library:
 
     @property
     def tables(self) -> list[Table]:
-        """The tables, in order."""
+        """The tables of the databases, in the order in which these were given."""
         return [one.table if isinstance(one, Database) else one for one in self.databases]
 
     def lines(self) -> list[str]:
@@ -263,7 +266,7 @@ def one_sided_default(far: bool, say: Say | None = None) -> OneSided:
 
 @cache
 def wide_means() -> Any:
-    """Return (boards,) int32, the mean rolls of all boards on twelve points in 65535ths, by position number.
+    """Return (boards,) int32, the mean rolls of all boards on twelve points, in 65535ths, by position number.
 
     The default table `WIDE` is solved and stored if it doesn't exist yet.
     """

@@ -20,7 +20,10 @@ Floats = NDArray[Any]
 
 
 def parse_measure(measure: str) -> tuple[bool, int | None]:
-    """Parse a measure: return whether it looks at one side only, and the n of "off:n" (else None)."""
+    """Parse what plays are ranked by: "money", "cubeless", "mean" or "off:n"; PositionError for anything else.
+
+    Return whether it looks at one side only ("mean", "off:n"), and the number n of rolls of "off:n" (else None).
+    """
     if measure in ("money", "cubeless"):
         return False, None
     if measure == "mean":
@@ -46,6 +49,11 @@ def side_values(table: OfRolls, numbers: NDArray[np.int64], within: int | None) 
     Returns
     -------
     (M,) float
+
+    Raises
+    ------
+    NotCoveredError
+        Probabilities are needed, and the table has means only.
     """
     unique, back = np.unique(numbers, return_inverse=True)
     found = table.rolls(unique)

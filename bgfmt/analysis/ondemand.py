@@ -43,9 +43,11 @@ Terms = Score | bool
 
 
 def columns_for(position: Position, terms: Terms) -> Columns:
-    """Return the columns (cube states) that solving a position needs.
+    """Return the columns (one for each cube state that values are needed for) that solving a position needs.
 
-    For money they are the cubeless one and one for each owner of the cube; at a score the states that can arise.
+    terms : a match score, whose columns are the states that can arise; or for money whether Jacoby's rule is in
+    force,
+    with the cubeless column and one for each owner of the cube.
     """
     if isinstance(terms, Score):
         return columns.match_columns(terms, gammons=position.gammons)
@@ -53,9 +55,11 @@ def columns_for(position: Position, terms: Terms) -> Columns:
 
 
 def plan_match(position: Position, score: Score, *, limit: int | None = None) -> Work:
-    """Return how much work solving a position at a score takes.
+    """Return the plan of solving a race at a match score, with its cost.
 
-    NotCoveredError for contact; TooMuchWorkError if the boards alone show that it exceeds `limit`.
+    limit : in pairs of boards times cube states. NotCoveredError for contact; TooMuchWorkError if the number of
+    boards
+    alone shows that the cost exceeds `limit`.
     """
     return solving.plan(position, len(columns_for(position, score)), limit=limit)
 
@@ -142,7 +146,10 @@ class MatchAnswer:
 
 
 def match_answer(solved: Solved, score: Score) -> MatchAnswer:
-    """Return the cube action and the values of plays of a position that was solved, or estimated, at a score."""
+    """Return the cube action and the values of plays of a race whose values at a match score are known.
+
+    solved : the values, calculated or estimated for the columns of this score.
+    """
     place = solved.columns.place(score.state)
 
     def plays(high: int, low: int) -> dict[Side, float]:
@@ -155,9 +162,9 @@ def match_answer(solved: Solved, score: Score) -> MatchAnswer:
 
 
 def judge(solved: Solved, score: Score, place: int) -> MatchCube:
-    """Judge the cube action of a solved position at a score.
+    """Judge the cube action of a race whose values at a match score are known.
 
-    place : the column of the cube at this score, 0 if neither side may double any more.
+    place : index in the columns of `solved` of the cube at this score; 0 if neither side may double any more.
     """
     position = solved.position
     doubling = solved.columns.doubling
@@ -186,7 +193,11 @@ GRID_BYTES = 2 << 30
 
 
 def scores(upto: int) -> Iterator[AtScore]:
-    """Yield the scores of a grid, row by row: points that both sides need, and whether it is the Crawford game."""
+    """Yield the scores of a grid up to `upto` points: points of the side on roll, of the other, Crawford game or not.
+
+    Row by row, the side on roll's points from 1 up. Where one side alone needs 1 point, the Crawford game comes
+    first.
+    """
     for mine in range(1, upto + 1):
         for other in range(1, upto + 1):
             if (mine == 1) != (other == 1):
@@ -206,7 +217,7 @@ def scores_grid(
     progress: Progress | None = None,
     estimate: Callable[[Score], Solved] | None = None,
 ) -> Grid:
-    """Return the cube action of a race at all scores up to `upto`-away each.
+    """Return the cube action of a race at all match scores at which each side needs at most `upto` points.
 
     Parameters
     ----------
@@ -222,7 +233,7 @@ def scores_grid(
         Largest calculation for all scores together, in pairs of boards times cube states; `solving.DEFAULT_LIMIT` if
         None.
     progress
-        Called as ``progress(done, total)`` with numbers of columns.
+        Called as ``progress(done, total)`` with numbers of columns (cube states of a score).
     estimate
         Estimates the race at a score; if given, nothing is solved.
 
@@ -296,7 +307,10 @@ class Games:
         self._lock = Lock()
 
     def find(self, position: Position, terms: Terms) -> Solved | None:
-        """Return the values of a position that a cached calculation includes, None if none does."""
+        """Return the values of a position that a cached calculation for the same terms includes, None if none does.
+
+        terms : a match score, or for money whether Jacoby's rule is in force.
+        """
         turned = terms.for_opponent() if isinstance(terms, Score) else terms
         for rules, game in reversed(tuple(self._games)):
             for first, asked in ((True, terms), (False, turned)):
@@ -307,7 +321,10 @@ class Games:
         return None
 
     def solve(self, position: Position, terms: Terms, limit: int, progress: Progress | None = None) -> Solved:
-        """Solve a position and cache the calculation; exceptions as of `solve_match`."""
+        """Solve a position and cache the calculation; parameters and exceptions as of `solve_match`.
+
+        terms : a match score, or for money whether Jacoby's rule is in force.
+        """
         game = _game(position, terms, limit, progress=progress)
         if game.work.memory <= self.most:
             with self._lock:

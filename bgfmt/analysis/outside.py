@@ -22,7 +22,7 @@ class OutsideEngine(Protocol):
         """Return a value for each position after a play, greater is better; `us` is the side that has played."""
 
     def double(self, state: GameState) -> tuple[bool, bool]:
-        """Return whether the player on roll doubles, and whether the other takes."""
+        """Return whether the player on roll doubles, and whether the other takes a double (if there were one)."""
 
 
 class PlainRule:
@@ -41,7 +41,10 @@ class PlainRule:
         self.tables = tables
 
     def values(self, state: GameState, results: Sequence[Position]) -> Sequence[float]:
-        """Return a score for each position after a play, greater is better."""
+        """Return a score for each position after a play, greater is better; `us` is the side that has played.
+
+        Scores of one call can be compared with each other only.
+        """
         if any(result.contact for result in results):
             return [_contact_score(result) for result in results]
         sides = [result.us for result in results]
@@ -52,7 +55,7 @@ class PlainRule:
         return [float(-mean) for mean in measures.side_values(table, numbers, None)]
 
     def double(self, state: GameState) -> tuple[bool, bool]:
-        """Return whether the player on roll doubles, and whether the other takes."""
+        """Return whether the player on roll doubles, and whether the other takes a double (if there were one)."""
         us = state.position.us.pips
         them = state.position.them.pips
         if state.position.contact:
@@ -68,7 +71,7 @@ class PlainRule:
 
 
 def untidiness(result: Position | Side) -> tuple[int, ...]:
-    """Return a sort key for results of equal value: the smallest is the tidiest.
+    """Return a sort key for positions after plays of equal value; the play with the smallest key is preferred.
 
     The key is (chequers left, pips outside the home board, empty home points) of the side that has played.
     """

@@ -139,7 +139,10 @@ class Question:
     )
 
     def specific_values(self, query: str) -> dict[str, Any]:
-        """Return the values of `specific_options(query)` by name: arguments for the function `cube` or `play`."""
+        """Return the values of the options that only this query has, by name: keyword arguments of its function.
+
+        query : a key of `QUESTIONS`, such as "cube".
+        """
         return {name: getattr(self, name) for name in specific_options(query)}
 
 
@@ -260,7 +263,10 @@ class CubeAnswer(Plain):
 
     @property
     def label_text(self) -> str:
-        """Meaning of the label."""
+        """Meaning of the label.
+
+        One of `bgfmt.analysis.cube.LABELS`, such as "no double, take".
+        """
         return LABELS[self.label]
 
 
@@ -353,7 +359,7 @@ class PlayAnswer(Plain):
 
     @property
     def first(self) -> RankedPlays:
-        """The plays of the first roll."""
+        """The ranked plays of the first of the rolls."""
         return next(iter(self.ranked.values()))
 
 

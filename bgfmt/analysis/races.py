@@ -56,7 +56,7 @@ MEAN_ERROR = 0.00088
 
 
 def side_race(table: OfRolls, side: Side, name: str | None = None) -> SideRace:
-    """Look up the race of one side in a one-sided table that covers it.
+    """Return the race of one side (rolls, effective pips, wastage) from a one-sided table that covers it.
 
     name : the name of the table, for the answer.
     """
@@ -227,9 +227,10 @@ def _solved_first(points: int) -> Any:
 
 
 def first_chequer(table: OneSided) -> Any:
-    """Return the rows of distributions for the first chequer off, which give gammon probabilities.
+    """Return the distributions of rolls to bear off the first chequer, which give gammon probabilities.
 
-    The table's own rows; if it has none and at most eight points, they are solved once; else None.
+    They are the table's own rows by position number; if it has none and at most eight points, they are solved once.
+    None in all other cases.
     """
     if table.gammon is not None or table.points > 8:
         return table.gammon

@@ -88,7 +88,7 @@ class Plain:
         return board + html(self.as_dict())
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields as a dict that `json.dumps` accepts."""
+        """Return the fields as a dict that `json.dumps` accepts; optional fields that are None are missing."""
         out = {}
         for name, _, optional, get in self.fields:
             value = get(self)
@@ -175,10 +175,8 @@ class QuestionOption:
 
 
 def option(about: str, *, usual: Any = None, **more: Any) -> Any:
-    """Return a dataclass field for `bgfmt.analysis.questions.Question`.
+    """Return a dataclass field for an option of `bgfmt.analysis.questions.Question`.
 
-    about : one sentence about the option.
-    usual : its default.
-    more : other arguments of `QuestionOption`.
+    about : one sentence about the option. usual : its default. more : other arguments of `QuestionOption`.
     """
     return field(default=usual, metadata={"about": about, **more})

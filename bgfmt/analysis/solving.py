@@ -98,7 +98,7 @@ class Family:
 
     @cached_property
     def alive(self) -> int:
-        """Bits of the numbers of rolls after which the side can still have chequers; bit k is k rolls."""
+        """Numbers of rolls after which the side can still have chequers, as bits: bit k is set for k rolls."""
         return int(np.bitwise_or.reduce(self.plies[:-1]))
 
     @property
@@ -109,11 +109,11 @@ class Family:
         return gains
 
     def side(self, place: int) -> Side:
-        """Return the board at an index as a `Side`."""
+        """Return the board at an index of this family as a `Side`."""
         return Side(*(int(c) for c in self.counts[place]))
 
     def place(self, side: Side) -> int | None:
-        """Return the index of the board of a side, None if play cannot reach it."""
+        """Return the index in this family of the board of a side, None if play cannot reach it."""
         points = self.counts.shape[1]
         if side.highest > points:
             return None
@@ -123,7 +123,7 @@ class Family:
     def plays(self, roll: int, place: int = 0) -> Array:
         """Return the indices of the boards that a roll can be played to.
 
-        roll : 0 to 20, the dice in order 11, 21, 22, 31, ... place : the board that plays, by default the start.
+        roll : 0 to 20 for 11, 21, 22, 31, ... 66. place : index of the board that plays, by default the start.
         """
         first = 21 * place + roll
         return self.results[self.ends[first] : self.ends[first + 1]]
@@ -131,7 +131,10 @@ class Family:
 
 @lru_cache(maxsize=1 << 12)
 def count_nearer_boards(side: Side) -> int:
-    """Count the boards with every chequer on its point or nearer to home: a bound of those that play can reach."""
+    """Count the boards to which every chequer has stayed on its point or moved towards home or off.
+
+    This is an upper bound of the boards that play can reach.
+    """
     ways = [1]  # by chequers placed so far, on points from the highest down
     may = 0
     for counts in reversed(side.counts):
@@ -150,8 +153,9 @@ def family(
     side
         The board to begin with.
     alive
-        Bits of the numbers of rolls after which the other side can still have chequers; boards are played on only
-        after these.
+        Numbers of rolls after which the other side can still have chequers, as bits: bit k is k rolls. Boards are
+        played
+        on only after these.
     limit
         Limit of the whole calculation, in pairs of boards times columns, of which finding boards takes a part.
     most
@@ -159,7 +163,7 @@ def family(
 
     Returns
     -------
-    The family; None if it exceeds a limit.
+    The boards; None if they exceed a limit.
     """
     most = max(1000, min(most, limit // BOARD_COST))
     most_results = max(1_000_000, limit // RESULT_COST)
@@ -235,7 +239,7 @@ class Work:
 
     @property
     def size(self) -> int:
-        """Pairs times columns, which limits refer to."""
+        """Pairs times columns (cube states): the cost that limits refer to."""
         return self.pairs * self.columns
 
     @property
@@ -343,18 +347,24 @@ class Solved:
     source: Source = CALCULATION
 
     def plays(self, roll: int) -> Array:
-        """Return the indices of the boards that a roll, numbered as in `Family.plays`, can be played to."""
+        """Return the indices, in `ours`, of the boards that a roll can be played to.
+
+        roll : 0 to 20 for 11, 21, 22, 31, ... 66.
+        """
         return self.ours.plays(roll, self.place)
 
     def values(self, high: int, low: int, column: int) -> dict[Side, float]:
-        """Return the value of each result of a roll in one column, by the side after the play."""
+        """Return the values, in one column, of the results of a roll: {side after the play: value to it}.
+
+        high, low : the dice. column : index of a cube state.
+        """
         high, low = max(high, low), min(high, low)
         places = self.plays(high * (high - 1) // 2 + low - 1)
         values = self.after[places, column].tolist()
         return {self.ours.side(int(place)): value for place, value in zip(places, values, strict=True)}
 
     def column(self, cube: str) -> int:
-        """Return the column of a cube for money.
+        """Return the index of the column that has the money equities for a cube.
 
         cube : "centered", "owned" (by the side on roll), "opponent" or "cubeless".
         """
@@ -388,7 +398,7 @@ class Game:
     def find(self, position: Position, *, first: bool) -> Solved | None:
         """Return the values of a position that can come up in the game, None for one that can't.
 
-        first : whether A, who was on roll at the start, is on roll in it; else B is.
+        first : whether the side on roll in it is the one that was on roll at the start of the game.
         """
         ours = self.work.ours
         theirs = self.work.theirs
@@ -451,7 +461,7 @@ def solve(
     work
         The plan, as returned by `plan`.
     columns
-        The cube states, as many as planned.
+        The cube states, as many as planned; else SolverError is raised.
     threads
         Number of threads; all cores if None.
     progress

@@ -80,7 +80,7 @@ class Limits:
 
     @classmethod
     def of(cls, limit: int | Limits | None) -> Limits:
-        """Return limits from an integer, which holds for all kinds of calculation, or the defaults for None."""
+        """Return limits from an integer, which all kinds of calculation but `small` get; the defaults for None."""
         if limit is None or isinstance(limit, Limits):
             return limit or cls()
         return cls(limit, limit, limit, limit, limit)
@@ -143,7 +143,7 @@ class ResultCache:
             self.__dict__.pop("games", None)
 
     def find_refusal(self, asked: Position | Side) -> TooMuchWorkError | None:
-        """Return the cached error of a position or side that took too much work; None if there is none."""
+        """Return the cached error if calculating this position or side took too much work; None if there is none."""
         with self._lock:
             kept = [one for key, one in self._kept.items() if key[0] == asked]
         return next((one for one in reversed(kept) if isinstance(one, TooMuchWorkError)), None)
@@ -151,7 +151,8 @@ class ResultCache:
     def get_or_solve(self, key: tuple[Any, ...], solve: Callable[[], T]) -> T | None:
         """Return the cached result of a key, else call `solve` and cache what it returns.
 
-        None, also cached, if `solve` raised TooMuchWorkError, NotCoveredError or SolverError.
+        If `solve` raises TooMuchWorkError, NotCoveredError or SolverError, None is returned, now and for this key
+        later.
         """
         with self._lock:
             is_cached = key in self._kept
@@ -212,12 +213,18 @@ class Sources:
         return self.library.tables
 
     def refusal(self, position: Position) -> NotCoveredError:
-        """Return the error for a position that nothing answers: the reason of each table, and the limit exceeded."""
+        """Return the error for a position that nothing answers.
+
+        Its message has the reason of each table, and the limit that a calculation exceeded, if one did.
+        """
         reason = choose.not_covered(self.tables, position.us, position.them, wanted="both sides' equities")
         return self.add_limit(position, reason)
 
     def add_limit(self, asked: Position | Side, reason: NotCoveredError) -> NotCoveredError:
-        """Return an error with the limit added that a calculation of this position or side exceeded, if it did."""
+        """Return the error `reason`, as TooMuchWorkError if calculating this position or side exceeded a limit.
+
+        asked : the position or side. reason : why no table answers.
+        """
         beyond = self.results.find_refusal(asked)
         return reason if beyond is None else TooMuchWorkError(str(reason), beyond.work, beyond.limit)
 
@@ -318,12 +325,15 @@ class Sources:
         return _equities(position, chances, row, **origin, max_error={"win": errors["cubeless"] / 2} | errors)
 
     def exact_equities(self, state: GameState) -> PositionEquities | None:
-        """Calculate exact money equities where those of a table leave a decision open; None beyond `limits.close`."""
+        """Calculate exact money equities where those of a table leave a decision open.
+
+        None if that takes more work than `limits.close`, or if calculation is switched off.
+        """
         solved = self.solve(state.position, bool(state.jacoby), self.limits.close, close=True)
         return None if solved is None else self.to_equities(solved)
 
     def to_equities(self, solved: Solved) -> PositionEquities:
-        """Return the money equities of a solved race: calculated, estimated or by rollouts."""
+        """Return the money equities of a race whose values for money were calculated, estimated or rolled out."""
         position = solved.position
         equities = [solved.equity(name) for name in COLUMNS]
         chances = NOT_KNOWN if position.gammons else ((equities[0] + 1) / 2, 0.0, 0.0)
@@ -395,7 +405,7 @@ class Sources:
     def side(self, side: Side) -> SideRolls | None:
         """Calculate the distribution of rolls of one side.
 
-        None beyond the limit, or if `calculate` is not "all".
+        None if that takes more work than `limits.rolls`, or if `calculate` is not "all".
         """
         if self.calculate != "all" or not self.limits.rolls:
             return None
@@ -420,7 +430,10 @@ class Sources:
         return races.twosided_from_onesided(self.tables, position)
 
     def estimated_gammons(self, position: Position) -> tuple[float, float] | None:
-        """Estimate the probabilities (win gammon, lose gammon) of a race without a cube; None if it isn't allowed."""
+        """Estimate the probabilities (win gammon, lose gammon) of the side on roll in a race without a cube.
+
+        None where `may_estimate` is false.
+        """
         if not self.may_estimate(position):
             return None
         return self._estimator.gammons(position)
@@ -428,7 +441,7 @@ class Sources:
     # -- solved and estimated ----------------------------------------------------------------------------
 
     def solve(self, position: Position, terms: Terms, limit: int, *, close: bool = False) -> Solved | None:
-        """Solve a race exactly, or return the cached result.
+        """Solve a race exactly, or return the cached result; None if that isn't allowed or takes too much work.
 
         Parameters
         ----------
@@ -439,7 +452,8 @@ class Sources:
         limit
             Largest calculation, in pairs of boards times cube states; None is returned beyond it.
         close
-            A table has an answer, but its rounding leaves the decision open.
+            A table has an answer, but its rounding leaves the decision open; then calculation is allowed also if only
+            close decisions are to be calculated.
         """
         if position.contact or self.calculate == "nothing" or not (close or self.calculate == "all"):
             return None
@@ -486,7 +500,10 @@ class Sources:
         return self.results.estimator
 
     def estimate_if_allowed(self, position: Position, terms: Terms) -> Solved | None:
-        """Return the estimate of a race, cached; None where `may_estimate` is false."""
+        """Return the estimate of a race, cached; None where `may_estimate` is false.
+
+        terms : a match score, or for money whether Jacoby's rule is in force.
+        """
         if not self.may_estimate(position):
             return None
         key = (position, terms, "estimate")
@@ -495,7 +512,9 @@ class Sources:
     def estimate(self, position: Position, terms: Terms) -> Solved:
         """Estimate a race for money or at a match score.
 
-        Its errors are in points of equity for money, in match winning chance at a score.
+        terms : a match score, or for money whether Jacoby's rule is in force. The errors are in points of equity for
+        money,
+        in match winning chance at a score. NotCoveredError if no estimator is installed.
         """
         from bgfmt.analysis.ondemand import columns_for
 
@@ -528,7 +547,7 @@ class Sources:
         return self.results.get_or_solve((state.position, terms, state.owner, "rollout"), play)
 
     def roll_out_plays(self, solved: Solved, terms: Terms, dice: tuple[int, int], column: int) -> Solved:
-        """Roll out the best plays of a roll where the estimate of a race leaves open which is best.
+        """Return the values of a race, improved by rollouts of a roll's best plays if the estimate leaves these open.
 
         Parameters
         ----------
