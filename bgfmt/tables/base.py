@@ -141,12 +141,16 @@ class Coarser(NamedTuple):
     spared: Callable[[], bool] | None = None
 
     def losses(self) -> list[str]:
-        """Return what this conversion loses, as a list of at most one line."""
+        """Return what converting this table loses, as a list of one line, or an empty list if nothing is lost."""
         return [self.lost] if self.lost and not (self.spared and self.spared()) else []
 
 
 def no_column(kind: str, column: str, offered: list[str]) -> str:
-    """Format the message for a column that a table lacks, with all its columns or, of many, the closest names."""
+    """Format the message for a column that a table lacks; it lists the columns of the table.
+
+    kind : kind of the table. column : the missing name. offered : its columns; of more than twelve only the closest
+    names are listed.
+    """
     from difflib import get_close_matches
 
     has = f": {', '.join(offered)}"
@@ -212,7 +216,10 @@ class Table:
     @classmethod
     @abstractmethod
     def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
-        """Return the arrays that a table of this size must have, with shapes and dtypes; each is a field."""
+        """Return the arrays that a table of this size must have, with the shapes and dtypes allowed.
+
+        Each array is an attribute of the table.
+        """
 
     def arrays(self) -> dict[str, Rows]:
         """Return the arrays by name, one row per position of the side on roll.
@@ -238,12 +245,12 @@ class Table:
 
     @property
     def positions(self) -> int:
-        """Number of one-sided positions, C(points + chequers, points)."""
+        """Number of positions of one side, C(points + chequers, points)."""
         return board.count(self.points, self.chequers)
 
     @property
     def entries(self) -> int:
-        """Number of entries: positions, or pairs of them."""
+        """Number of entries: one for each position of one side, or for each pair of them in a table of both sides."""
         return int(self.positions**self.sides)
 
     @property
@@ -258,23 +265,26 @@ class Table:
 
     @property
     def listing(self) -> Listing | None:
-        """The entries of a table that has no positions, else None."""
+        """The entries of a table that is not indexed by positions; None for all tables that are."""
         return None
 
     def metadata(self) -> dict[str, str | int | bool]:
-        """Return the fields of this kind other than arrays and size, as flat values that any format can store."""
+        """Return what describes the table beside its arrays and size, as flat values that any format can store.
+
+        Empty for kinds that have nothing of this sort; a match-score table has its score.
+        """
         return {}
 
     @classmethod
     def parse_metadata(cls, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Parse what `metadata` returned into keyword arguments of the class; a base class has none.
+        """Parse what `metadata` returned into keyword arguments of the class; empty for kinds without metadata.
 
-        Raises ValueError, KeyError or TypeError if they are invalid.
+        Raises ValueError, KeyError or TypeError if the metadata are invalid.
         """
         return {}
 
     def facts(self) -> dict[str, Any]:
-        """Return what `bgfmt info` shows of the table beside its kind and size."""
+        """Return what `bgfmt info` shows of the table beside its kind and size, by name of the JSON field."""
         return {}
 
     def blocks(self, size: int = BLOCK_BYTES) -> Iterator[tuple[slice, dict[str, Array]]]:
@@ -299,7 +309,10 @@ class Table:
         return _load_frames().stream(self).__arrow_c_stream__(requested_schema)
 
     def record(self, kind: type[R]) -> R | None:
-        """Return the object of class `kind` in `carried` (what a file held beside the numbers), or None."""
+        """Return the object of class `kind` in `carried`, or None if there is none.
+
+        `carried` has what the file held beside the numbers.
+        """
         return next((r for r in self.carried if isinstance(r, kind)), None)
 
     # -- numbering: gnubg's position numbers, of two sides us * positions + them ----------------------------
@@ -310,7 +323,10 @@ class Table:
 
     @abstractmethod
     def unrank(self, number: int) -> Side | Position:
-        """Return the side or position with this position number; NotCoveredError if there is none."""
+        """Return the side, or in a table of both sides the position, with this position number.
+
+        NotCoveredError if the number is negative or beyond the last entry.
+        """
 
     def counts(self, numbers: NDArray[np.int64]) -> NDArray[np.int8]:
         """Return the chequers on each point, int8 of shape (m, points), of the sides with these position numbers."""
@@ -327,7 +343,11 @@ class Table:
         return None
 
     def number(self, asked: Side | Position) -> int:
-        """Return the position number of a side or position; NotCoveredError if the table does not hold it."""
+        """Return the position number of a side or position; of a position it is us * positions + them.
+
+        NotCoveredError if the table does not cover it; PositionError for one side where both are needed, or the
+        reverse.
+        """
         reason = self.covers(asked)
         if reason is not None:
             raise (NotCoveredError if isinstance(asked, Side) == (self.sides == 1) else PositionError)(reason)
@@ -336,11 +356,11 @@ class Table:
         return self.side_number(asked.us) * self.positions + self.side_number(asked.them)
 
     def side_number(self, side: Side) -> int:
-        """Return the position number of one side, which the table must cover."""
+        """Return the position number of one side. That the table covers the side is not checked."""
         return side.number(self.points)
 
     def side(self, number: int) -> Side:
-        """Return the side with this position number."""
+        """Return the side with this position number (of one side, below `positions`)."""
         return Side.from_number(number, self.points)
 
     def numbers(self, sides: Any) -> NDArray[np.int64]:
@@ -403,15 +423,18 @@ class Table:
 
     @abstractmethod
     def lookup(self, asked: Side | Position) -> Answer:
-        """Look up a side or position; NotCoveredError if the table does not hold it."""
+        """Look up a side or position; NotCoveredError if the table does not cover it.
+
+        A table of one side takes a `Side`, others a `Position`, or PositionError is raised.
+        """
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the numbers that `lookup_many` returns when no column is named."""
+        """Names of the numbers that `lookup_many` returns for an entry when no column is named, in its order."""
         return tuple(c.name for c in self.columns)
 
     def answers(self, column: str | None = None) -> list[str]:
-        """Return the names of the numbers that `lookup_many` returns per entry.
+        """Return the names of the numbers that `lookup_many` returns for an entry, given this `column`.
 
         CapabilityError for an unknown column.
         """
@@ -429,7 +452,10 @@ class Table:
         """
 
     def decode(self, stored: Array) -> Array:
-        """Convert stored records (of the first array) to the numbers that `names` names, along the last axis."""
+        """Convert records of the table's first array to its numbers in real units, in the order of `names`.
+
+        The numbers are along the last axis of the result.
+        """
         return stored
 
     def read_entries(self, *numbers: NDArray[np.int64]) -> Array:
@@ -472,19 +498,19 @@ class Table:
     @property
     @abstractmethod
     def columns(self) -> tuple[Column, ...]:
-        """The numbers that the table gives of an entry, in order."""
+        """The numbers that the table gives of an entry, in the order of exports and look-ups, with name and unit."""
 
     @abstractmethod
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         """Compute all `columns` of entries, float64 of shape (m, len(columns)).
 
-        numbers : their position numbers, ascending.
+        numbers : position numbers of the entries, ascending.
         """
 
     def flat_values(self, numbers: NDArray[np.int64], block: dict[str, Array]) -> Iterator[Array]:
-        """Yield each of `columns`, one (m,) array after the other, for all entries of a block of rows.
+        """Yield the values of each of `columns` in turn, as one (m,) array, for all m entries of a block of rows.
 
-        numbers : position numbers of the entries. block : the stored arrays by name.
+        numbers : position numbers of the entries. block : the stored arrays of these rows by name, as of `blocks`.
         """
         yield from np.ascontiguousarray(self.values(numbers).T)
 
@@ -495,47 +521,53 @@ class Table:
 
     @property
     def max_error(self) -> float | None:
-        """Maximum known error of its numbers, None if it was never measured."""
+        """Largest known error of any of the table's numbers, in the unit of its columns; None if not known."""
         return 1e-12 if self.exact else None
 
     def errors(self) -> dict[str, float]:
-        """Return the maximum known error of each number, by name; empty if none was measured."""
+        """Return the largest known error of each number, by the name of its column; empty if none was measured."""
         return {} if self.max_error is None else dict.fromkeys((c.name for c in self.columns), self.max_error)
 
     def unpack(self, name: str, rows: Array) -> Array:
-        """Convert rows of the array `name` to numbers that can be compared, integers if the file has integers.
+        """Convert rows of the array `name` to numbers that can be compared one by one.
 
-        Identity by default; kinds that pack several integers into bytes unpack them.
+        They are the integers of the file, or floats if it has floats. Most kinds return `rows` unchanged; those that
+        pack
+        several integers into bytes unpack them.
         """
         return rows
 
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:
-        """Convert numbers of array `name`, as `unpack` returns them, to the table's own scale in float64.
+        """Convert numbers of array `name`, as `unpack` returns them, to float64 in real units.
 
-        Used to compare with numbers that are stored in another way.
+        These are equities, probabilities or rolls, which can be compared with those of a table that stores other
+        integers.
         """
         return np.asarray(stored, np.float64)
 
     # -- rules of theory --------------------------------------------------------------------------------
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
-        """Yield the rules (sums, bounds, order) that rows of a block break whatever the rounding.
+        """Yield the rules of theory (sums, bounds, order) that rows of a block break by more than rounding explains.
 
         Each `Breach` marks the rows that break one rule.
 
-        block : arrays by name, as `blocks` yields them, from row `start` on.
+        start : number of the first row of the block. block : arrays by name, as `blocks` yields them.
         """
         yield from ()
 
     @property
     def cost(self) -> float:
-        """Estimated CPU seconds to check that each entry follows from the others."""
+        """Estimated CPU seconds for the verifier to check that each entry follows from the others."""
         return 3 + self.entries * 1e-6
 
     # -- derived tables --------------------------------------------------------------------------------
 
     def cut(self, points: int | None = None, chequers: int | None = None) -> Self:
-        """Return the sub-table of `points` x `chequers`, made row by row; CapabilityError if the table is smaller."""
+        """Return the part of the table with `points` points and `chequers` chequers (None: as many as it has).
+
+        Rows are copied on demand. CapabilityError if the table is smaller.
+        """
         p = points or self.points
         c = chequers or self.chequers
         return self if (p, c) == (self.points, self.chequers) else self._corner(p, c)
@@ -552,16 +584,22 @@ class Table:
         return replace(self, points=p, chequers=c, **self.rearranged(), **arrays)
 
     def coarser(self) -> tuple[Coarser, ...]:
-        """Return the kinds that the table can be converted to, such as means, each with what is lost."""
+        """Return the kinds with fewer numbers, such as mean rolls, that the table can be converted to.
+
+        Each says what the conversion loses.
+        """
         return ()
 
     def as_kind(self, kind: type[K], **fields: Any) -> K:
-        """Return a table of another kind with the same size and source; `fields` are its arrays."""
+        """Return a table of class `kind` with the size and provenance of this one; `fields` are its arrays."""
         common = ("points", "chequers", "provenance", "release")
         return kind(**{name: getattr(self, name) for name in common}, **fields)
 
     def rearranged(self) -> dict[str, Any]:
-        """Return the field `carried` for a copy with rearranged entries, without what is then no longer true."""
+        """Return {"carried": ...} for a copy whose entries are rearranged, to pass to `dataclasses.replace`.
+
+        It has those records of the file (see `carried`) that still hold for such a copy.
+        """
         records = [getattr(record, "rearranged", lambda: None)() for record in self.carried]
         return {"carried": tuple(record for record in records if record is not None)}
 
@@ -613,9 +651,9 @@ class OfBothSides(Table):
         return ours, theirs
 
     def at(self, rows: Rows, numbers: NDArray[np.int64]) -> Array:
-        """Return the records of entries given by ascending position number.
+        """Return the records of entries with these position numbers, ascending (us * positions + them).
 
-        rows : an array indexed [us, them], read row by row if its rows are made on demand.
+        rows : an array indexed [us, them], of which only the rows needed are read.
         """
         n = self.positions
         first = int(numbers[0])
@@ -645,7 +683,7 @@ class OfRaces(OfBothSides):
 
 
 def of_kind(tables: Iterable[Table], kind: type[K]) -> list[K]:
-    """Return the tables that are of one kind, in order."""
+    """Return those of the tables that are instances of `kind`, in the order given."""
     return [table for table in tables if isinstance(table, kind)]
 
 

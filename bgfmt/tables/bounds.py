@@ -42,7 +42,7 @@ class Measured(NamedTuple):
 
 @cache
 def measured_tables() -> tuple[Measured, ...]:
-    """Load the two-sided tables whose errors were measured."""
+    """Return the measured errors of two-sided tables, one record a size, from the package's `data/bounds.json`."""
     return tuple(
         Measured(e["points"], e["chequers"], tuple(e["stored"]), e["float64"], e["margins"])
         for e in _data()["two_sided"]
@@ -51,9 +51,10 @@ def measured_tables() -> tuple[Measured, ...]:
 
 @cache
 def proved_error(points: int, chequers: int) -> Four | None:
-    """Return proved bounds of the errors of a two-sided table's four equities, None if there are none for its size.
+    """Return proved bounds of the errors of a two-sided table's four equities, None if none is known for its size.
 
-    The table holds integers of recipe gnubg.
+    The errors are in points of equity, in the order cubeless, owned, centered, opponent. They hold for integers as
+    gnubg computes and rounds them.
 
     >>> proved_error(6, 6)
     (0.0001234, 0.0001154, 0.000147, 0.0001426)
@@ -67,9 +68,10 @@ def proved_error(points: int, chequers: int) -> Four | None:
 
 @cache
 def stored_error(points: int, chequers: int) -> Four:
-    """Return the maximum error of the four equities of a two-sided table of integers, recipe gnubg.
+    """Return the maximum error of the four equities of a two-sided table of integers, as gnubg computes them.
 
-    Proved for the sizes of `proved_error`, extrapolated for larger ones.
+    In points of equity: cubeless, owned, centered, opponent. Proved for the sizes of `proved_error`, extrapolated for
+    larger ones.
     """
     proved = proved_error(points, chequers)
     if proved is not None:
@@ -80,16 +82,16 @@ def stored_error(points: int, chequers: int) -> Four:
 
 @cache
 def float64_error(points: int, chequers: int) -> float:
-    """Return the maximum error of an equity of recipe exact, caused by the rounding of float64 alone."""
+    """Return the maximum error of an equity of an unrounded two-sided table, caused by float64 arithmetic alone."""
     inside = [m.float64 for m in measured_tables() if points <= m.points and chequers <= m.chequers]
     return min(inside, default=FLOAT64[0] * chequers + FLOAT64[1] * points)
 
 
 @cache
 def mean_error(points: int, *, normal: bool = False) -> float:
-    """Return the maximum error of the mean rolls of a one-sided table of up to 15 chequers.
+    """Return the maximum error, in rolls, of the mean rolls of a one-sided table of up to 15 chequers.
 
-    normal : of a table of means and deviations (`makebearoff -n`), recipe gnubg.
+    normal : for a table of means and deviations as `makebearoff -n` computes it, instead of distributions.
     """
     name = "normal" if normal else "mean"
     inside = [entry[name] for entry in _data()["one_sided"] if points <= entry["points"]]
@@ -100,7 +102,9 @@ def mean_error(points: int, *, normal: bool = False) -> float:
 def sign(margin: float, error: float) -> int:
     """Return 1 or -1 if a margin is certainly positive or negative, 0 if its error leaves that open.
 
-    With equities of recipe exact, whose error is at most e = `float64_error`, the margin of a take, 1 - 2 *
+    margin : the difference of two values. error : the largest error of this difference.
+
+    With unrounded equities, whose error is at most e = `float64_error`, the margin of a take, 1 - 2 *
     opponent, has an error of at most 2 e, and that of a double, min(1, 2 * opponent) - centered, of 3 e. The
     smallest margins that are not ties are far larger (`Measured.margins`). What remains open is a tie only if
     exact fractions prove it.

@@ -75,7 +75,10 @@ class Flat(NamedTuple):
 
 
 def columns(table: StoredTable) -> list[Flat]:
-    """List the plain columns of a table, from position number to values."""
+    """List the plain columns of a table as a data frame has them, one number each.
+
+    In order: position number, Position ID, chequers on each point, stored numbers, values.
+    """
     number = Flat("position_number", "number", np.dtype("i8"))
     out = [number, Flat("position_id", "id", np.dtype(f"S{ID_LENGTH}"))]
     sides = {"us": "point"} if table.sides == 1 else {"us": "us", "them": "them"}
@@ -91,7 +94,10 @@ def columns(table: StoredTable) -> list[Flat]:
 
 
 def stored_names(table: StoredTable, name: str, width: int) -> list[str]:
-    """Return the names of an array's stored numbers: those of the table's columns if there is one for each."""
+    """Return the column names for the `width` stored numbers of array `name`.
+
+    "stored_" and a column's name if the array has one number for each equity or probability, else "stored_NAME_k".
+    """
     shown = [c.name for c in table.columns if c.unit in ("equity", "chance") and c.name != "win"]
     if len(table.arrays()) == 1 and len(shown) == width:
         return [f"stored_{text}" for text in shown]
@@ -113,17 +119,17 @@ class Piece:
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        """Position numbers, (size,)."""
+        """Position numbers of the entries, (size,) int64."""
         first = self.rows.start * self.width
         return np.arange(first, first + self.size)
 
     @cached_property
     def us(self) -> NDArray[np.int8]:
-        """Counts of the side on roll, (rows, points)."""
+        """Chequers of the side on roll on each point, one row for each row of the table: (rows, points)."""
         return self.table.counts(np.arange(self.rows.start, self.rows.stop))
 
     def arrays(self, columns: list[Flat]) -> Iterator[Array]:
-        """Yield the given columns of these rows in order, (size,) each in its own dtype.
+        """Yield these columns, one array after the other, (size,) each in its own dtype, with an item for each entry.
 
         A Position ID is a row of 14 uint8 letters, shape (size, 14).
         """
@@ -159,7 +165,10 @@ class Piece:
 
 
 def pieces(table: StoredTable, entries: int) -> Iterator[Piece]:
-    """Iterate over the table in whole rows of about `entries` entries; mapped pages are freed after each piece."""
+    """Iterate over the table in pieces of whole rows, of about `entries` entries each, by position number.
+
+    Pages of a mapped file are freed after each piece.
+    """
     n = table.positions
     arrays = table.arrays()
     them = table.counts(np.arange(n)) if table.sides == 2 else np.zeros((1, 1), np.int8)

@@ -41,13 +41,18 @@ SLACK = 1e-9
 
 
 def hyper_numbers(records: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """Return the nine 24-bit integers, unpacked to (..., 9) uint32, of (..., 28) hypergammon records."""
+    """Return the nine 24-bit integers of hypergammon records: (..., 28) bytes become (..., 9) uint32."""
     fields = np.asarray(records)[..., :27].reshape(*records.shape[:-1], 9, 3).astype(np.uint32)
     return np.asarray(fields[..., 0] | fields[..., 1] << 8 | fields[..., 2] << 16)
 
 
 def hyper_values(records: NDArray[np.uint8]) -> tuple[Array, Array]:
-    """Decode (..., 28) hypergammon records into outcome probabilities (..., 5) and equities (..., 4), float32."""
+    """Decode (..., 28) hypergammon records into outcome probabilities (..., 5) and equities (..., 4), float32.
+
+    Win, win gammon, win backgammon, lose gammon, lose backgammon; equities owned, centered, centered with Jacoby's
+    rule,
+    opponent.
+    """
     parts = hyper_numbers(records).astype(np.float32) * np.uint32(0x33800001).view(np.float32)
     return parts[..., :5], (parts[..., 5:] - np.float32(0.5)) * np.float32(6)
 
@@ -67,7 +72,7 @@ class HyperOutcome:
         return here | {"outcomes": self.outcomes, "equities": self.equities}
 
     def describe(self, who: str = "") -> str:
-        """Return lines of text, as `bgfmt lookup` prints them; `who` names the side."""
+        """Return lines of text, as `bgfmt lookup` prints them; `who` names the player in the first line."""
         lines = [f"{self.position}  (number {self.number}{', ' + who if who else ''})"]
         lines += [f"{name.replace('_', ' '):<30}: {value:7.4f}" for name, value in self.outcomes.items()]
         for name, value in self.equities.items():

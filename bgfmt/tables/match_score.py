@@ -69,14 +69,17 @@ class ScoreFacts(CubeRules):
 
     @cached_property
     def states(self) -> tuple[State, ...]:
-        """The state of each column, in order."""
+        """The player on roll and the cube of each column of the table, in the order of the columns."""
         kept = [cube for cube in self.cubes if self.gammons or self.live(cube)]
         rollers = (A,) if self.alike else (A, B)
         first = () if self.gammons else (State(A, None),)
         return first + tuple(State(roller, cube) for roller in rollers for cube in kept)
 
     def worth(self, side: int, points: int) -> float:
-        """Return v = 2 * MWC - 1 of a side (0 a, 1 b) that wins these points, or loses them if negative."""
+        """Return 2 * MWC - 1 of a side (0 for a, 1 for b) that wins `points` points, or loses them if negative.
+
+        KeyError for points that no game at this score can be worth.
+        """
         result = self.results[abs(points)]
         won = points > 0
         if self.alike:  # to the last bit
@@ -87,8 +90,9 @@ class ScoreFacts(CubeRules):
     def locate(self, roller: int, cube: Cube) -> tuple[int, float, float] | None:
         """Find the column that gives the value of a side on roll with a cube state.
 
-        Returns (column, add, times) with v = add + times * stored, or None if the table does not hold that
-        state.
+        roller : the player on roll, 0 for a, 1 for b. Returns (column, add, times): 2 * MWC - 1 is add + times * the
+        number
+        stored in that column. None if the table does not hold that state.
         """
         if self.alike and roller == B:
             roller = A
@@ -109,7 +113,7 @@ class ScoreFacts(CubeRules):
         return f"{'' if self.alike else 'ab'[state.roller] + '.'}{owner}.{state.cube.value}"
 
     def points_needed(self) -> tuple[int, ...]:
-        """Return the points that a game can be worth, which are the keys that `results` must have."""
+        """Return, ascending, the points that a game at this score can be worth: the keys that `results` must have."""
         gains = (1, 2, 3) if self.gammons else (1,)
         return tuple(sorted({cube.value * gain for cube in self.cubes for gain in gains}))
 
@@ -143,7 +147,7 @@ class MatchEntry:
         return {"position": str(self.position), "position_number": self.number, **self.mwc}
 
     def describe(self, who: str = "") -> str:
-        """Return lines of text, as `bgfmt lookup` prints them; `who` names the side."""
+        """Return lines of text, as `bgfmt lookup` prints them; `who` names the player in the first line."""
         lines = [f"{self.position}  (number {self.number}{', ' + who if who else ''})"]
         lines += [f"{name:<30}: {100 * chance:8.4f} %" for name, chance in self.mwc.items()]
         return "\n".join(lines) + "\n"
@@ -233,7 +237,7 @@ class MatchScore(OfRaces):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns' names."""
+        """The names of the columns, such as "cubeless" and "a.owned.2" (see `ScoreFacts.name_of`)."""
         return tuple(map(self.score.name_of, self.score.states))
 
     @property

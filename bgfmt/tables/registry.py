@@ -31,12 +31,12 @@ class EntryPoint(NamedTuple):
     value: str
 
     def load(self) -> Any:
-        """Import and return the object it refers to; raises what importing it raises."""
+        """Import and return the object that `value` refers to; raises what importing it raises."""
         module, _, attribute = self.value.partition(":")
         return getattr(import_module(module), attribute) if attribute else import_module(module)
 
     def is_installed(self) -> bool:
-        """Return False if the package of its module is missing, as in an installation without extras."""
+        """Return whether the package of the module is present; False in an installation without that extra."""
         from importlib.util import find_spec
 
         package = self.value.partition(":")[0].rpartition(".")[0]
@@ -54,7 +54,7 @@ def entry_points(group: str) -> dict[str, EntryPoint]:
 
 
 def installed_names(group: str) -> list[str]:
-    """Return the names of the entry points of a group whose packages are there."""
+    """Return the names of those entry points of a group whose packages are installed."""
     return [name for name, point in entry_points(group).items() if point.is_installed()]
 
 
@@ -98,11 +98,11 @@ class Registry(Mapping[str, T], Generic[T]):
 
     @property
     def entered(self) -> tuple[str, ...]:
-        """The names added by `enter`, which no entry point has."""
+        """The names that were added by `enter` and that no entry point has."""
         return tuple(name for name in self._loaded if name not in self.points)
 
     def enter(self, name: str, value: T) -> None:
-        """Add an object that no entry point names, such as a class that a script defines."""
+        """Add an object under a name that no entry point has, such as a class that a script defines."""
         self._loaded[name] = value
 
     def remove(self, name: str) -> None:
@@ -124,7 +124,10 @@ class Registry(Mapping[str, T], Generic[T]):
         return self._loaded[name]
 
     def first(self, refusal: str) -> T:
-        """Return the first object that loads; CapabilityError with `refusal` and what is broken if none does."""
+        """Return the first object, by name, that loads; CapabilityError if none does.
+
+        refusal : the beginning of the error's message, followed by why each entry point is broken.
+        """
         found = next(iter(self.values()), None)
         if found is None:
             raise CapabilityError("; ".join([refusal, *self.broken.values()]))

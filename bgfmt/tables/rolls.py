@@ -61,10 +61,10 @@ def to_probabilities(rows: Any) -> Array:
 
 
 def moments(distribution: Array) -> tuple[Array, Array]:
-    """Compute mean and standard deviation of distributions along the last axis, in their own float width.
+    """Compute means and standard deviations of distributions along the last axis, in the float type of the input.
 
-    distribution : (..., rolls) probabilities of needing exactly i rolls. Terms are added in order of i, as the
-    host programs do, so that the rounding is theirs.
+    distribution : (..., rolls) probabilities of needing exactly i rolls. Terms are added in order of i, as gnubg and
+    other programs do, so that rounding is the same.
     """
     width = distribution.dtype.type
     mean = np.zeros(distribution.shape[:-1], width)
@@ -77,7 +77,10 @@ def moments(distribution: Array) -> tuple[Array, Array]:
 
 
 def means_of(distributions: Array) -> NDArray[np.float64]:
-    """Return the mean rolls, float64, of stored distributions (n, rolls); sums of integers are exact."""
+    """Return the mean rolls, (n,) float64, of stored distributions (n, rolls).
+
+    Integers are 65535ths: their weighted sum is exact and divided by 65535 once. Float64 rows are probabilities.
+    """
     if distributions.dtype == np.float64:
         return moments(distributions)[0]
     return np.asarray((distributions.astype(np.int64) @ np.arange(distributions.shape[1])) / CHANCE_WHOLE)
@@ -99,13 +102,13 @@ class OfRolls(OfOneSide):
 
     @abstractmethod
     def rolls(self, which: Which) -> Rolls:
-        """Return the rolls to bear off the last chequer.
+        """Return the mean number of rolls to bear off the last chequer, with deviation and distribution if known.
 
         which : one position number or an array of them.
         """
 
     def first_rolls(self, which: Which) -> Rolls | None:
-        """Return the rolls to bear off the first chequer (to save the gammon), None if not in the table.
+        """Return the same as `rolls` for the first chequer (to save the gammon); None if the table has no such data.
 
         which : one position number or an array of them.
         """
@@ -117,7 +120,7 @@ class OfRolls(OfOneSide):
 
     @property
     def rolls_error(self) -> float:
-        """Maximum error of the mean rolls, from the rounding of a file's integers."""
+        """Maximum error of the mean rolls, in rolls, from the rounding of a file's integers; 1e-12 if unrounded."""
         return 1e-12 if self.exact else bounds.mean_error(self.points)
 
     def errors(self) -> dict[str, float]:
@@ -125,9 +128,9 @@ class OfRolls(OfOneSide):
 
 
 def rolls_of(rows: Array) -> Rolls:
-    """Compute rolls, in float64, from stored distributions (..., rolls).
+    """Return mean, standard deviation and probabilities, in float64, of stored distributions (..., rolls).
 
-    Sums of the stored integers are exact; each mean is divided once.
+    Integers are 65535ths: their weighted sums are exact and divided once.
     """
     scale = 1.0 if rows.dtype == np.float64 else float(CHANCE_WHOLE)
     rolls = np.arange(rows.shape[-1], dtype=np.float64)
@@ -156,15 +159,21 @@ class OneSideAnswer:
 
     @property
     def wastage(self) -> float:
-        """EPC minus pip count."""
+        """EPC minus pip count.
+
+        In pips.
+        """
         return self.epc - self.pips
 
     def title(self, who: str) -> str:
-        """Return the first line of the description of a side; `who` names the player."""
+        """Return the first line of the text about a side: its counts and position number; `who` names the player."""
         return f"{self.side}  (number {self.number}{', ' + who if who else ''})"
 
     def heading(self) -> dict[str, Any]:
-        """Return the fields that every answer about one side begins with, as plain values."""
+        """Return the fields that every answer about one side begins with, as plain values by name.
+
+        They are side, position_number, pips, mean_rolls, epc and wastage.
+        """
         rolls = {name: getattr(self, name) for name in ("pips", "mean_rolls", "epc", "wastage")}
         return {"side": str(self.side), "position_number": self.number} | rolls
 
@@ -186,7 +195,7 @@ class Estimate(OneSideAnswer):
         return self.heading() | {name: value for name, value in more.items() if value is not None}
 
     def describe(self, who: str = "") -> str:
-        """Return lines of text, as `bgfmt lookup` prints them; `who` names the side."""
+        """Return lines of text, as `bgfmt lookup` prints them; `who` names the player in the first line."""
         lines = [self.title(who), f"{'Mean':<10}{self.mean_rolls:10.6g}"]
         if self.std_rolls is not None:
             lines.append(f"{'Std dev':<10}{self.std_rolls:10.3f}")
@@ -329,12 +338,18 @@ class Race(OneSideAnswer):
 
     @property
     def bearoff(self) -> Array:
-        """Probabilities (rolls,) of bearing the last chequer off in exactly i rolls, in the host's float width."""
+        """Probabilities (rolls,) of bearing the last chequer off in exactly 0, 1, 2, ... rolls.
+
+        Float32 for a file's integers, as gnubg computes them; float64 for an unrounded table.
+        """
         return to_probabilities(self.stored)
 
     @property
     def gammon(self) -> Array | None:
-        """The same for the first chequer, or None."""
+        """Probabilities (rolls,) of bearing the first chequer off in exactly 0, 1, 2, ... rolls.
+
+        None if the table has no gammon data.
+        """
         return None if self.stored_gammon is None else to_probabilities(self.stored_gammon)
 
     @cached_property
@@ -359,12 +374,12 @@ class Race(OneSideAnswer):
 
     @property
     def gammon_mean_rolls(self) -> float | None:
-        """Expected rolls to bear off the first chequer."""
+        """Expected rolls to bear off the first chequer; None if the table has no gammon data."""
         return self._moments.get("gammon_mean_rolls")
 
     @property
     def gammon_std_rolls(self) -> float | None:
-        """Standard deviation of the rolls to bear off the first chequer."""
+        """Standard deviation of the rolls to bear off the first chequer; None if the table has no gammon data."""
         return self._moments.get("gammon_std_rolls")
 
     def off_within(self, rolls: int) -> float:
@@ -380,7 +395,7 @@ class Race(OneSideAnswer):
         return out
 
     def describe(self, who: str = "") -> str:
-        """Return lines of text, as `bgfmt lookup` prints them; `who` names the side."""
+        """Return lines of text, as `bgfmt lookup` prints them; `who` names the player in the first line."""
         both = [self.bearoff] if self.gammon is None else [self.bearoff, self.gammon]
         rolls = [i for i in range(len(self.bearoff)) if any(c[i] > 0 for c in both)]
         lines = [self.title(who), "Rolls   bearing off" + ("  at least one off" if len(both) > 1 else "")]
@@ -439,9 +454,11 @@ class OneSided(OfRolls):
         return Race(asked, number, np.asarray(self.bearoff[number]), gammon)
 
     def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Array:
-        """Look up the distributions of many sides: (N, rolls) probabilities.
+        """Look up the distributions of many sides: (N, rolls) probabilities of exactly 0, 1, 2, ... rolls.
 
-        column : "bearoff" (the default) or "gammon"; or any of `columns`, which returns (N,).
+        us : sides as `numbers` takes them; `them` must be None. column : "bearoff" (the default) or "gammon"; or any
+        of
+        `columns`, which returns (N,).
         """
         rows = self.arrays().get("bearoff" if column is None else column)
         if rows is None:
@@ -506,7 +523,7 @@ class OneSided(OfRolls):
         )
 
     def to_normal(self) -> NormalOneSided:
-        """Convert to means and standard deviations, float32, of each distribution.
+        """Convert to a table of the mean and standard deviation, float32, of each distribution.
 
         Computed from the finished distributions; makebearoff's -n files carry means and deviations through the
         recursion instead, and differ from these by up to some hundredths of a roll.

@@ -36,7 +36,7 @@ class Rows(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of rows, then the shape of a row."""
+        """The number of rows, followed by the shape of one row."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -124,9 +124,9 @@ def _is_number(key: Any) -> bool:
 
 
 def normalize_indices(key: Any, size: int) -> NDArray[np.int64]:
-    """Convert indices that may be negative to indices from 0; IndexError for one out of bounds.
+    """Convert indices along an axis, of which negative ones count from its end, to indices from 0.
 
-    key : an integer or an array of them. size : length of the axis.
+    key : an integer or an array of them. size : length of the axis. IndexError for an index out of bounds.
     """
     numbers = np.asarray(key, np.int64)
     numbers = np.where(numbers < 0, numbers + size, numbers)
@@ -162,9 +162,11 @@ def random_access(rows: Rows) -> Iterator[None]:
 
 
 def corner_of_rows(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
-    """Return the first `n` rows of an array or, if `numbers` is given, the `n` rows with these numbers.
+    """Return the rows of an array for a table of a smaller size: `n` rows.
 
-    Rows other than those of an ndarray are made on demand.
+    numbers : their row numbers in `rows`; if None they are the first `n`. Rows other than those of an ndarray are
+    made on
+    demand.
     """
     if numbers is None and isinstance(rows, np.ndarray):
         return rows[:n]
@@ -178,7 +180,10 @@ def corner_of_rows(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Row
 
 
 def corner_of_pairs(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
-    """Return the same corner of records indexed [us, them], along both axes; see `corner_of_rows`."""
+    """Return the records of pairs, indexed [us, them], for a table of a smaller size: `n` rows and `n` columns.
+
+    numbers : their numbers in `rows`, along both axes; if None they are the first `n`.
+    """
     if numbers is None and isinstance(rows, np.ndarray):
         return rows[:n, :n]
     shape = (n, n, *rows.shape[2:])

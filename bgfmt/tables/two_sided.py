@@ -47,7 +47,7 @@ ZERO = 32768
 
 
 def equities(rows: Any) -> Array:
-    """Convert stored equities as gnubg does: uint16 times the float32 nearest 1/32767.5, minus 1.
+    """Convert stored equities as gnubg does: uint16 times the float32 nearest 1/32767.5, minus 1, in float32.
 
     Numbers that are float64 already are returned unchanged.
     """
@@ -78,7 +78,7 @@ class PairRecord:
         return out | {c: getattr(self, c) for c in self.known if getattr(self, c) is not None}
 
     def describe(self, who: str = "") -> str:
-        """Return lines of text, as `bgfmt lookup` prints them; `who` names the side."""
+        """Return lines of text, as `bgfmt lookup` prints them; `who` names the player in the first line."""
         lines = [f"{self.position}  (number {self.number}{', ' + who if who else ''})"]
         for name, column in zip(LABELS, EQUITY_COLUMNS, strict=True):
             value = getattr(self, column)
@@ -95,7 +95,7 @@ class Equities(PairRecord):
 
     @property
     def win(self) -> float:
-        """Win probability, from the cubeless equity."""
+        """Win probability of the side on roll without a cube: (1 + cubeless equity) / 2."""
         return self.cubeless / 2 + 0.5
 
     def describe(self, who: str = "") -> str:
@@ -106,17 +106,18 @@ def ends(
     start: int, rows: Array, won: Any, lost: Any, differs: Callable[..., Any] = np.not_equal,
     points: tuple[str, str] = ("", ""),
 ) -> Iterator[Breach]:  # fmt: skip
-    """Yield breaches of the rules for sides without chequers: row 0 must hold `won`, and column 0 elsewhere
-    `lost`.
+    """Check pairs in which a side has no chequers left; yield a `Breach` for games won, and one for games lost.
+
+    A side on roll without chequers (row 0 of the table) has won; against such a side (column 0) it has lost.
 
     Parameters
     ----------
     start
-        Position number of the first row.
+        Position number of the first of the rows.
     rows
         Stored equities, (rows, them, columns).
     won, lost
-        The values expected, scalars or arrays that broadcast to a row.
+        The stored values expected, scalars or arrays that broadcast to a row.
     differs
         Compares stored with expected values.
     points
@@ -130,7 +131,10 @@ def ends(
 
 
 def cube_order(owned: Array, centered: Array, opponent: Array, slack: float) -> Breach:
-    """Return which rows break owned >= centered >= opponent; equities of shape (rows, them), tolerance `slack`."""
+    """Check that owned >= centered >= opponent within `slack`; return a `Breach` that marks the rows that fail.
+
+    The equities have shape (rows, them).
+    """
     bad = np.asarray((owned + slack < centered).any(axis=1) | (centered + slack < opponent).any(axis=1))
     return Breach("cube", bad, "owning the cube is worth less than the centre, or that less than facing it")
 
@@ -151,7 +155,7 @@ class PairEquities(OfRaces):
 
     @property
     def cubeful(self) -> bool:
-        """Whether all four columns are present."""
+        """Whether the table has all four columns (cubeless, owned, centered, opponent), not only the cubeless one."""
         return self.equities.shape[2] == 4
 
     def facts(self) -> dict[str, Any]:
@@ -203,16 +207,25 @@ class StoredEquities(PairEquities):
     @property
     @abstractmethod
     def known_errors(self) -> NDArray[np.float64]:
-        """Maximum error of the four equities, float64 of shape (4,); see `bgfmt.tables.bounds`."""
+        """Largest errors, in points of equity, of cubeless, owned, centered and opponent: float64 of shape (4,).
+
+        Proved, measured or extrapolated; see `bgfmt.tables.bounds` and `error_is_proved`.
+        """
 
     @property
     def error_is_proved(self) -> bool:
-        """Whether `known_errors` is proved for a table of this size, or is that of float64 arithmetic."""
+        """Whether `known_errors` is a proved bound for a table of this size, not measured or extrapolated.
+
+        True for unrounded tables, whose error is that of float64 arithmetic.
+        """
         return self.exact
 
     @abstractmethod
     def ends(self, start: int, stored: Array) -> Iterator[Breach]:
-        """Yield breaches of the rules for sides without chequers, of stored rows from row `start` on."""
+        """Check pairs in which a side has no chequers left; yield what rows break.
+
+        stored : rows of the table from row `start` on.
+        """
 
     def read_entries(self, *numbers: NDArray[np.int64]) -> Array:
         (ours, theirs) = numbers
@@ -257,7 +270,7 @@ class StoredEquities(PairEquities):
         return 2 + self.entries * 4e-8 * (self.points * self.chequers) / 48
 
     def cubeless(self) -> Self:
-        """Return a table with the cubeless column alone."""
+        """Return a table with the cubeless column alone; NotCoveredError if the table has only that."""
         if not self.cubeful:
             raise NotCoveredError("the table is cubeless already")
         rows = self.equities
@@ -336,9 +349,10 @@ class GammonTwoSided(StoredEquities):
         return np.asarray(stored if stored.dtype == np.float64 else (stored - float(ZERO)) / ONE, np.float64)
 
     def win_equities(self) -> NDArray[np.float64]:
-        """Return the equities of a side that has borne off, by its opponent's position: (n, columns) float64.
+        """Return the equities of a side that has borne off all chequers: (n, columns) float64.
 
-        They are 1, or 2 against a side that still has fifteen chequers (a gammon).
+        Rows are the position numbers of its opponent. They are 1, or 2 against a side that still has fifteen chequers
+        (a gammon); by Jacoby's rule 1 in the centered column.
         """
         counts = board.unrank_array(np.arange(self.positions), self.points)
         gained = 1.0 + (counts.sum(axis=1) == board.MAX_CHEQUERS)
