@@ -99,7 +99,7 @@ class Kernel:
         return self.py_func.__qualname__
 
     def function_for(self, *args: Any) -> Callable[..., Any]:
-        """Return the compiled function for arguments of these types, for callers that count microseconds.
+        """Return the compiled function for arguments of these types, so that repeated calls skip the choice by type.
 
         TypeError for types that no signature declares.
         """
@@ -141,9 +141,9 @@ class Kernel:
         return None
 
     def kept_dispatcher(self, signature: str, arrays: str = "") -> Any:
-        """Return a dispatcher of numba's that caches on disk the code that it compiles for one declared signature.
+        """Return a numba dispatcher that compiles the kernel for one declared signature, and caches the code on disk.
 
-        arrays : which arrays are read-only, see `bgfmt.jit.compiled.writability`.
+        signature : as passed to `njit`. arrays : which arrays are read-only, see `bgfmt.jit.compiled.writability`.
         """
         with _lock:
             numba = import_numba()
@@ -161,7 +161,7 @@ class Kernel:
 
     @cached_property
     def dispatcher(self) -> Any:
-        """Numba's dispatcher of the function, for kernels that call it: it caches nothing on disk."""
+        """Numba's dispatcher of the function, for other kernels that call it; its code is not cached on disk."""
         return import_numba().njit(nogil=True)(self.py_func)
 
 

@@ -38,7 +38,7 @@ def exists() -> bool:
 
 
 def form(value: Any) -> str:
-    """Return the form of an argument: `i8`, `f8`, `b1`, ..., of arrays with dimensions and order (`u2.2C`).
+    """Return the type of an argument as text: `i8`, `f8`, `b1`, ..., of arrays with dimensions and order (`u2.2C`).
 
     Tuples are in brackets, preceded by module and class of named tuples. TypeError for values that no kernel
     takes.
@@ -66,10 +66,10 @@ def _number(dtype: np.dtype[Any]) -> str:
 
 @cache
 def library() -> tuple[Any, str, dict[str, dict[str, list[str]]]] | None:
-    """Load the library; return it, the level of this processor, and the list of kernels.
+    """Load the library of compiled kernels; return it, the level of this processor, and the list of kernels.
 
-    The list maps kernel -> forms of arguments -> symbol and form of the return value. None if there is no
-    library, or none for this processor.
+    A level is a set of instructions for which kernels were compiled. The list maps kernel -> types of arguments (see
+    `form`) -> symbol and type of the return value. None if there is no library, or none for this processor.
     """
     try:
         listed = json.loads((FOLDER / LIST).read_bytes())
@@ -99,7 +99,7 @@ class Calls:
 
 
 def key_of(value: Any) -> Any:
-    """Return a key that is equal for arguments of the same form and writability, quicker to compute than the form."""
+    """Return a hashable key of an argument's type and writability, quicker to compute than `form`."""
     kind = type(value)
     if kind is np.ndarray:
         return value.dtype, value.ndim, value.flags.num & LAYOUT
@@ -109,7 +109,7 @@ def key_of(value: Any) -> Any:
 
 
 def writability(value: Any) -> str:
-    """Return "r" (read-only) or "w" (writable) for each array in an argument: numba tells them apart."""
+    """Return "r" (read-only) or "w" (writable) for each array in an argument, in order; numba has a type for each."""
     if isinstance(value, np.ndarray):
         return "w" if value.flags.writeable else "r"
     return "".join(map(writability, value)) if isinstance(value, tuple) else ""

@@ -35,10 +35,11 @@ PANEL = 32
 def add_best(
     rows: int, stride: int, at: int, results: int, first: int, last: int, total: int, double: Any
 ) -> None:
-    """Add the maximum of rows[at[results[q]], k] over q = first..last-1, shifted left by `double`, to total[k].
+    """Add to total[k] the maximum of rows[at[results[q]], k] over q = first..last-1, shifted left by `double`.
 
-    rows : (n, LANES) int16, with its stride in bytes; at, results : int32; total : (LANES,) int32. The maximum
-    of no rows is LEAST.
+    All but `double` (0 or 1) and the range are addresses of arrays. rows : (n, LANES) int16, with its stride in
+    bytes.
+    at, results : int32. total : (LANES,) int32. The maximum of no rows is LEAST.
     """
     raise NotImplementedError
 
@@ -46,29 +47,31 @@ def add_best(
 def add_best_wide(
     rows: int, stride: int, at: int, results: int, first: int, last: int, total: int, double: Any
 ) -> None:
-    """Add to total[k] the greatest rows[at[results[q]], k], as `add_best` does, for rows (n, LANES) of int32.
+    """Add to total[k] the maximum of rows[at[results[q]], k] over q = first..last-1, shifted left by `double`.
 
-    The greatest of nothing is LEAST_WIDE; a sum that does not fit into int32 wraps.
+    As `add_best`, for rows (n, LANES) of int32. The maximum of no rows is LEAST_WIDE; a sum that does not fit into
+    int32
+    wraps.
     """
     raise NotImplementedError
 
 
 def multiply(left: int, stride: int, right: int, steps: int, out: int) -> None:
-    """Compute out[r, i] = the sum of left[r, k] * right[k, i] over `steps` k.
+    """Compute out[r, i] = the sum of left[r, k] * right[k, i] over k < steps, in float64.
 
-    left (ROWS, K), with its stride in bytes, right (K, PANEL / 2), float64.
+    Arguments are addresses. left : (ROWS, K), with its stride in bytes. right : (K, PANEL / 2).
     """
     raise NotImplementedError
 
 
 def multiply_pairs(left: int, stride: int, right: int, steps: int, out: int) -> None:
-    """Compute out[r, i] = the sum of the dot products of pairs left[r, k] and right[k, i] over `steps` k, int32.
+    """Compute out[r, i] = the sum over k < steps of the dot products of left[r, k] and right[k, i], in int32.
 
-    left (ROWS, K, 2), with its stride in bytes, right (K, PANEL, 2), int16.
+    Arguments are addresses. left : (ROWS, K, 2) int16, with its stride in bytes. right : (K, PANEL, 2) int16.
     """
     raise NotImplementedError
 
 
 def fetch_line(at: int) -> None:
-    """Fetch the cache line of an address that will soon be needed (prefetch)."""
+    """Prefetch the cache line at an address that will soon be read."""
     raise NotImplementedError

@@ -69,20 +69,22 @@ class Columns:
         return len(self.states)
 
     def place(self, state: CubeState) -> int:
-        """Return the column of a cube state; 0, the cubeless one, for a state without a column of its own."""
+        """Return the index of the column of a cube state; 0, the cubeless column, for a state without its own."""
         return self.states.index(state) if state in self.states else 0
 
     def choose_cube_action(self, side: int, values: Array) -> Array:
-        """Return values (..., K) of a side on roll after its best cube action: double or not.
+        """Return the values (..., K) of a side on roll with its best cube action: double or not.
 
-        side : 0 for the side on roll at the root, else 1. values : without doubling.
+        side : 0 for the side that is on roll in the position to be solved, else 1. values : those of not doubling,
+        one for
+        each of the K columns (cube states).
         """
         d = Doubling(*(array[side] for array in self.doubling))
         doubled = np.minimum(d.add + d.times * values[..., d.source], d.passed)
         return np.where(d.may, np.maximum(values, doubled), values)
 
     def exchange_sides(self) -> Columns:
-        """Return the columns with the sides exchanged: the other side first."""
+        """Return the same columns with the two sides exchanged, for a position in which the other side is on roll."""
         states = tuple(
             s and CubeState(s.value, s.owner if s.owner == NOBODY else 1 - s.owner) for s in self.states
         )
@@ -90,7 +92,10 @@ class Columns:
 
 
 def single_game_columns(states: Sequence[CubeState | None]) -> Columns:
-    """Return columns in which nobody doubles and every game counts 1."""
+    """Return columns for these cube states in which no double is allowed, and a win of any size is worth 1.
+
+    states : the state of each column; None is the cubeless one. Callers fill in doubles and values.
+    """
     k = len(states)
     here = np.tile(np.arange(k, dtype=np.int64), (2, 1))
     doubling = Doubling(np.zeros((2, k), np.bool_), np.ones((2, k)), here, np.zeros((2, k)), np.ones((2, k)))
@@ -99,12 +104,13 @@ def single_game_columns(states: Sequence[CubeState | None]) -> Columns:
 
 
 def match_columns(score: Score, *, gammons: bool, worth: Worth | None = None) -> Columns:
-    """Build the columns that a match score needs, from its cube state on.
+    """Build the columns (one for each cube state) that a match score needs, from its present cube on.
 
     Without gammons, a state in which nobody may double has no column of its own: its value is the cubeless one,
     scaled between losing and winning the game at that cube. With gammons every state has a column.
 
-    worth : (side, points) -> value of winning these points, instead of the score's own values.
+    gammons : whether gammons can be won. worth : function of (side, points) that returns the value of winning these
+    points, instead of 2 * MWC - 1 at the score.
     """
     states: list[CubeState | None] = [s for s in score.cubes if gammons or score.live(s)]
     if not gammons:
@@ -134,17 +140,23 @@ def match_columns(score: Score, *, gammons: bool, worth: Worth | None = None) ->
 
 
 def value_of_points(score: Score, side: int, points: int) -> float:
-    """Return the value to a side of winning these points, or of losing them if negative; values are zero-sum."""
+    """Return 2 * MWC - 1 of a side (0 on roll, 1 the other) after it wins these points, or loses them if negative.
+
+    These values of the two sides add up to 0.
+    """
     return 2 * score.after(0, points) - 1 if side == 0 else 1 - 2 * score.after(0, -points)
 
 
 def scale_between(lose: float, win: float) -> tuple[float, float]:
-    """Return (add, times) that scale a cubeless value to lie between the values of losing and of winning."""
+    """Return (add, times): add + times * x is `lose` for a cubeless value x of -1, and `win` for 1."""
     return (win + lose) / 2, (win - lose) / 2
 
 
 def dead_cube_scale(score: Score, side: int, state: CubeState) -> tuple[float, float]:
-    """Return (add, times) that turn a side's cubeless value into that with a dead cube, without gammons."""
+    """Return (add, times): add + times * x is a side's value with this cube, x its cubeless value.
+
+    The cube is dead (nobody may double any more), no gammon is possible, and values are 2 * MWC - 1.
+    """
     return scale_between(
         value_of_points(score, side, -state.value), value_of_points(score, side, state.value)
     )
@@ -172,9 +184,11 @@ def money_columns(*, jacoby: bool = False, gammons: bool = True) -> Columns:
 
 
 def join_columns(parts: Sequence[Columns]) -> tuple[Columns, list[Array]]:
-    """Join columns of several problems side by side; return them and, for each part, where its columns are.
+    """Join the columns of several problems side by side, to solve them at once.
 
-    The cubeless column, which must be the first if there is one, is shared.
+    Returns them and, for each problem, the indices of its columns. The cubeless column, which must be the first in
+    each
+    problem that has one, is shared.
     """
     shared = int(parts[0].states[0] is CUBELESS)
     places = []

@@ -50,17 +50,17 @@ class PipOrder:
 
     @property
     def n(self) -> int:
-        """Number of positions."""
+        """Number of positions of one side."""
         return len(self.numbers)
 
     @property
     def layers(self) -> int:
-        """Number of pip layers."""
+        """Number of pip counts that a side can have, 0 included; a layer is all positions of one pip count."""
         return len(self.cuts) - 1
 
 
 def layer_cuts(points: int, chequers: int) -> Array:
-    """Count the positions of each pip layer: return the first place of each and, last, the number of positions.
+    """Return how many positions of one side have fewer than 0, 1, 2, ... pips and, last, the number of all.
 
     This needs no compiled code.
     """
@@ -73,7 +73,7 @@ def layer_cuts(points: int, chequers: int) -> Array:
 
 
 def pip_order(points: int, chequers: int) -> PipOrder:
-    """Sort the positions by pips, and list the results of every roll."""
+    """Return all positions of one side by rising pips, then position number, with the results of every roll."""
     numbers = board.order_by_pips(points, chequers)
     ends, found = results.build_roll_results(results.build_single_moves(points, numbers, np.argsort(numbers)))
     return PipOrder(points, chequers, numbers, layer_cuts(points, chequers), ends, found)
@@ -90,9 +90,10 @@ class Stakes(NamedTuple):
     jacoby: bool = False
 
     def finished_records(self, order: PipOrder, columns: int) -> tuple[Array, Array]:
-        """Return the records of finished games, two arrays (n, columns) uint16 by place.
+        """Return the records of finished games, two arrays (n, columns) uint16 by the place of a side in `order`.
 
-        In the first the side on roll has won against each place; in the second the side on roll, at each place, has
+        In the first the side on roll has borne off and won against that side; in the second that side is on roll and
+        has
         lost.
         """
         if not self.gammons:
@@ -147,7 +148,7 @@ class Pool:
 
     @property
     def bytes(self) -> int:
-        """Size of the array."""
+        """Size of the working array in bytes."""
         return self.lines * self.lanes * 2
 
     @staticmethod

@@ -68,7 +68,8 @@ def check_memory(needed: int, what: str) -> None:
 def check_disk(output: int, path: Path, scratch: int, kept: Path) -> None:
     """Raise SolverError if a disk has too little free space.
 
-    output, path : bytes and path of the output file. scratch, kept : bytes and path of the working files.
+    output, path : bytes and path of the output file. scratch, kept : bytes and path of the working files. Both are
+    counted together if they are on the same disk.
     """
     disks: dict[int, list[tuple[int, str, Path]]] = {}
     for size, file, what in ((output, path, "output"), (scratch, kept, "scratch")):
@@ -116,7 +117,7 @@ class Plan:
 
     @property
     def fits_in_memory(self) -> bool:
-        """True if that much memory is available now, or if the system does not say."""
+        """True if as much memory as the plan needs is available now, or if the system does not say."""
         available = available_memory()
         return available is None or self.memory <= available
 
@@ -137,7 +138,7 @@ def plan_mapped(plan: Plan, memory: int) -> Plan:
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return a zeroed array that begins on a cache line."""
+    """Return a zeroed array whose first byte begins a cache line."""
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
     raw = np.zeros(size + 64, np.uint8)
     skip = -raw.ctypes.data % 64

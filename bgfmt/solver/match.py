@@ -44,7 +44,7 @@ MAXIMA_PER_SECOND = 4e9  # float32 maxima on one core, measured
 
 
 def facts_of(score: Score, *, gammons: bool) -> ScoreFacts:
-    """Return the facts of a score that its table stores."""
+    """Return what a table of this match score stores of the score and the match equity table."""
     points = {state.value * gain for state in score.cubes for gain in ((1, 2, 3) if gammons else (1,))}
     results = {k: Results(score.after(0, k), score.after(0, -k)) for k in sorted(points)}
     alike = score.away[0] == score.away[1] and all(abs(r.win + r.lose - 1) < 1e-12 for r in results.values())
@@ -135,7 +135,7 @@ def match_score(
 
 
 def plan_pairs(what: str, solver: Solver, k: int, threads: int | None) -> Plan:
-    """Estimate `solve_pairs` with `k` columns.
+    """Estimate time and memory of `solve_pairs` with `k` columns (cube states).
 
     what : description of the table. solver : one whose table is a single array.
     """
@@ -167,14 +167,15 @@ def solve_pairs(
     progress: Progress | None,
     zeros: Callable[..., Array] = np.zeros,
 ) -> None:
-    """Fill out, (n, n, stored) float32 or float64, with the values of all pairs.
+    """Fill out, (n, n, stored) float32 or float64, with the values of all pairs of sides.
 
     Parameters
     ----------
     solver : gives points and chequers.
-    kept : the K columns to solve.
-    places : (2, K) the item of a record in which each column of player a on roll, and of player b, is stored; -1:
-        not.
+    kept : the K columns (cube states) to solve.
+    places : (2, K) index in a record at which each column is stored, for player a on roll and for player b; -1 if it
+    is
+        not stored.
     workers : threads.
     progress : called as ``progress(done, total)`` with pairs of boards.
     zeros : allocates the rows of values that are needed again.

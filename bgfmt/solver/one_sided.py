@@ -125,7 +125,7 @@ class OneSidedSolver(Solver):
 
     @property
     def memory_bytes(self) -> int:
-        """Greatest memory of the solve, in addition to the interpreter's."""
+        """Greatest memory of the solve in bytes, in addition to the interpreter's."""
         n = self.positions
         gammon = self.gammon
         records = Layers(self.points, self.chequers).records
@@ -137,7 +137,7 @@ class OneSidedSolver(Solver):
 
     @property
     def output_bytes(self) -> int:
-        """Approximate size of the file."""
+        """Approximate size of the file in bytes."""
         n = self.positions
         if self.recipe.gammon == "race":  # means and survival rows
             return 28 + 72 * n + 64 * (n - self.first_full if self.gammon else 0)
@@ -285,8 +285,12 @@ def mean_rolls(
 def exact_means(layers: Layers, sweep: Sweep, chances: Array, *, gammon: bool = False) -> Array:
     """Compute the mean rolls (n,) float64 of all positions, and fill `chances`.
 
-    chances : (n, columns) float64 probabilities of each number of rolls; columns may be 0. gammon : rolls to the
-    first chequer off instead, for positions with all chequers on the board.
+    Parameters
+    ----------
+    layers : the positions by number of chequers.
+    sweep : runs kernels over them, on its workers.
+    chances : (n, columns) float64, filled with the probabilities of each number of rolls; columns may be 0.
+    gammon : rolls to the first chequer off instead, for positions with all chequers on the board.
     """
     means = np.zeros(board.count(layers.points, layers.chequers))
     ranked = exact_kernels.Ranked(np.zeros((layers.records, 19)), np.zeros((layers.records, 19), np.uint32))
@@ -309,7 +313,10 @@ def _walk(
 
 
 def records_for(layers: Layers, dtype: type[np.uint32 | np.int64], zeros: Callable[..., Array]) -> Any:
-    """Make the working records (`kernels.one_sided.Records`) of the search, with keys of that dtype."""
+    """Allocate the working records (`kernels.one_sided.Records`) of the search for best plays.
+
+    dtype : of the keys, a rank with a code for the move. zeros : function that allocates a zeroed array.
+    """
     signs = np.arange(34, dtype=dtype)
     signs[32] = np.iinfo(dtype).max // 32 * 32
     signs[33] = np.iinfo(dtype).max
@@ -373,7 +380,10 @@ def _move(sides: Array, die: int, later: list[int]) -> None:
 
 
 def lexicographic_labels(points: int, chequers: int) -> Array:
-    """Rank all positions by (chequers on point 1, on point 2, ...); return the ranks, uint32, by position number."""
+    """Rank all positions by their chequers on point 1, then on point 2, and so on.
+
+    Returns the ranks, uint32, by position number.
+    """
     counts = board.unrank_array(np.arange(board.count(points, chequers)), points)
     order = np.lexsort(counts.T[::-1])
     labels = np.empty(len(order), np.uint32)

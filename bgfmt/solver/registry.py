@@ -99,7 +99,7 @@ class Solver(ABC):
 
     @property
     def what(self) -> str:
-        """Description of the table, for messages."""
+        """Description of the table for messages, such as its size and kind."""
         return f"a {self.name} table of recipe {self.recipe.name}"
 
     @abstractmethod
@@ -110,9 +110,11 @@ class Solver(ABC):
         """
 
     def fitting_plan(self, threads: int | None, memory: int | None) -> Plan:
-        """Return the plan.
+        """Return the plan that `solve` follows, with its estimated cost.
 
-        Without a limit, a mappable table that does not fit is planned with half of the free memory.
+        Without a limit of memory (None), a table that does not fit is planned in a mapped file, with half of the free
+        memory,
+        if the solver supports that.
         """
         planned = self.plan(threads, memory)
         free = available_memory()
@@ -125,7 +127,7 @@ class Solver(ABC):
         """Return shape and dtype of each array of the table, by name."""
 
     def table(self, arrays: Mapping[str, Any]) -> Table:
-        """Build the table from its arrays."""
+        """Build the table object from its arrays, as `build_arrays` returns them."""
         return KINDS[self.kind](
             points=self.points, chequers=self.chequers, recipe=self.recipe.name,
             provenance=f"solved by bgfmt, recipe {self.recipe.name}", **arrays,
@@ -172,7 +174,7 @@ class Solver(ABC):
         return self.table(arrays if room is None else {**arrays, "release": room.drop_pages})
 
     def limit_memory(self, planned: Plan, memory: int | None) -> Plan:
-        """Return a plan that needs at most `memory` bytes; CapabilityError if the solver cannot limit it."""
+        """Return the plan changed to need at most `memory` bytes; CapabilityError if the solver cannot do that."""
         if memory is None:
             return planned
         if not self.supports_mapping:
@@ -211,7 +213,7 @@ def solver_of(name: str, points: int, chequers: int, **options: Any) -> Solver:
 def plan(
     kind: str, points: int = 6, chequers: int = 15, *, threads: int | None = None, **options: Any
 ) -> Plan:
-    """Estimate a solve; `kind` is the solver's name, `options` its own options.
+    """Estimate time, memory and disk space of a solve; `kind` is the solver's name, `options` its own options.
 
     >>> plan("one-sided", 6).positions
     54264

@@ -108,7 +108,10 @@ class TwoSidedSolver(Solver):
         self.supports_mapping = not self.recipe.rounded
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
-        """Estimate the solve by a model that was checked on 6x6 to 6x15 and on other points."""
+        """Estimate time, memory and disk space of the solve, with at most `memory` bytes if given.
+
+        The model was checked on 6x6 to 6x15 and on other points.
+        """
         what = f"{self.name} {self.points}x{self.chequers}, recipe {self.recipe.name}"
         if not self.recipe.rounded:
             return self.limit_memory(plan_pairs(what, self, self.columns, threads), memory)
@@ -165,7 +168,11 @@ class JacobySolver(TwoSidedSolver):
 
 
 def count_pairs_done(cuts: Array, layer: int) -> int:
-    """Count the pairs solved once `layer` is finished."""
+    """Count the pairs of sides that are solved once layer `layer` is finished.
+
+    A layer is all pairs in which the lower pip count of the two sides has one value. cuts : as `layer_cuts` returns
+    it.
+    """
     n = int(cuts[-1])
     end = int(cuts[layer + 1])
     return n * n - (n - end) ** 2
@@ -226,14 +233,14 @@ class Pairs:
         self.finish(0)
 
     def solve_layer(self, layer: int, workers: Workers) -> None:
-        """Solve all pairs of a layer."""
+        """Solve all pairs in which the lower pip count of the two sides is `layer`."""
         self._set_lines(slice(int(self.order.cuts[layer]), None), *self._own_lines(layer))
         for blocks in self.steps(layer, workers.workers):
             workers.do(self.make, blocks)
         self.finish(layer)
 
     def finish(self, layer: int) -> None:
-        """Mark a layer as finished: from now on its values are read from the lines of `target_lines`."""
+        """Mark a layer as finished: from now on its values are read where `target_lines` puts them."""
         cuts = self.order.cuts
         self._set_lines(slice(int(cuts[layer]), int(cuts[layer + 1])), *self.target_lines(layer))
 
@@ -252,9 +259,11 @@ class Pairs:
         return self.pool.own - int(self.pool.first[layer]) * step - start, step
 
     def target_lines(self, layer: int) -> tuple[int, int]:
-        """Return where the working array holds the values of higher blocks against a layer, as (line, step).
+        """Return where the working array holds the values of sides of more pips against those of a layer.
 
-        Those of block b against place j are in line + b * step + j.
+        Those of block b (a range of sides) against place j (the j-th side by pips) are in row line + b * step + j,
+        for the
+        returned (line, step).
         """
         start = int(self.order.cuts[layer])
         end = int(self.order.cuts[layer + 1])
@@ -262,9 +271,9 @@ class Pairs:
         return int(self.pool.offsets[layer]) - int(self.pool.first[layer + 1]) * step - start, step
 
     def steps(self, layer: int, workers: int) -> tuple[list[Squares], list[Squares]]:
-        """List the blocks of pairs of a layer, in two lists: the second depends on the first.
+        """List the tasks that solve a layer, in two lists: tasks of the second need those of the first finished.
 
-        Blocks of a list do not.
+        Tasks of the same list do not depend on each other. workers : number of workers to divide them for.
         """
         low = int(self.pool.first[layer])
         high = int(self.pool.first[layer + 1])
@@ -279,7 +288,7 @@ class Pairs:
         return [Squares(layer, (low, high), part) for part in across], down
 
     def make(self, block: Squares) -> None:
-        """Solve a block, and pass its records to the receiver."""
+        """Solve one task of `steps`, and pass its records to the function `take`."""
         layer, us, ts = block
         cuts = self.order.cuts
         starts = self.pool.starts
@@ -295,7 +304,7 @@ class Pairs:
 
 
 def record_type(columns: int) -> Any:
-    """Return the integer dtype as wide as a record of that many columns, for moving records whole."""
+    """Return the integer dtype that is as wide as a record of 1 or 4 16-bit columns, to move records whole."""
     return np.uint64 if columns == 4 else np.uint16
 
 

@@ -26,9 +26,10 @@ MIN_DIVIDED_POSITIONS = 6000  # smaller waves are not divided among workers
 
 
 def waves(points: int, chequers: int, depth: int) -> Iterator[Array]:
-    """Yield the positions of exactly `chequers` chequers as waves of ranges, (m, 2) int64 [first, past the last].
+    """Yield the positions of exactly `chequers` chequers in waves; a position depends on earlier waves only.
 
-    Positions of a range have the same chequers beyond the `depth` lowest points.
+    A wave is an array of ranges of position numbers, (m, 2) int64 [first, past the last], which can be solved in
+    parallel. Positions of a range have the same chequers beyond the `depth` lowest points.
     """
     fixed = min(depth, points - 1)
     terms = board.number_terms(points)
@@ -57,7 +58,10 @@ class Sweep:
         self.done = 0
 
     def run(self, kernel: Callable[[Array], None], waves: Iterable[Array]) -> None:
-        """Call `kernel(part)` on the workers for parts of the ranges of each wave, one wave after the other."""
+        """Call `kernel(part)` on the workers for parts of the ranges of each wave, one wave after the other.
+
+        waves : arrays of ranges of position numbers, as `bgfmt.solver.waves.waves` yields them.
+        """
         for ranges in waves:
             positions = int((ranges[:, 1] - ranges[:, 0]).sum())
             self.workers.do(kernel, self._parts(ranges, positions))
@@ -108,16 +112,24 @@ class Layers:
         return comb(self.points + chequers - 1, chequers)
 
     def first_number(self, chequers: int) -> int:
-        """Return the number of the first position with exactly this many chequers."""
+        """Return the lowest position number of a side with exactly this many chequers."""
         return comb(self.points + chequers - 1, self.points)
 
     def record_offsets(self, chequers: int) -> tuple[int, int]:
-        """Return the offsets from position numbers to record rows, for `chequers` chequers and one fewer."""
+        """Return what to add to position numbers to get rows of the working records.
+
+        The first is for positions of `chequers` chequers, the second for those of one fewer.
+        """
         fewer = chequers - 1
         return self.slots[chequers & 1] - self.first_number(chequers), self.slots[
             fewer & 1
         ] - self.first_number(fewer)
 
     def waves(self, chequers: int) -> Iterator[Array]:
-        """Yield all positions of exactly `chequers` chequers, as waves of ranges of at most 54,264 positions."""
+        """Yield all positions of exactly `chequers` chequers, in the order in which they can be solved.
+
+        Each item is an array (m, 2) of ranges of position numbers that can be solved in parallel, each of at most
+        54,264
+        positions.
+        """
         return waves(self.points, chequers, max(3, self.points - 7))

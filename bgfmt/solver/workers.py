@@ -34,9 +34,9 @@ class Workers(Protocol):
     def run(
         self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = lambda _: ()
     ) -> Iterator[R]:
-        """Call `function(key)` for all keys; yield the results as tasks finish.
+        """Call `function(key)` for all keys; yield the results in the order in which the calls finish.
 
-        after : returns the keys whose tasks must be finished before that of a key; these come earlier in `keys`.
+        after : returns the keys whose calls must be finished before that of a key; these come earlier in `keys`.
         """
         ...
 
@@ -121,18 +121,20 @@ def open_workers(
 
 
 def workers_class(address: str) -> Any:
-    """Return the class of workers for an address; its ``count(address)`` is the number of workers on this machine.
+    """Return the class of workers for an address such as ``local:4`` or ``tcp://host:port``.
 
-    Raises CapabilityError for an unknown kind of address.
+    Its ``count(address)`` is the number of workers on this machine. CapabilityError for an unknown kind of address.
     """
     what = f"{address!r}: a cluster is local:N or the address of a scheduler, tcp://host:port"
     return _load_entry_point("bgfmt.workers", address.partition(":")[0], what)
 
 
 def device_class(name: str) -> Any:
-    """Return the class that runs the kernels of tiles on a device, an entry point of the group `bgfmt.devices`.
+    """Return the class that computes parts of a two-sided table on a device such as "cuda".
 
-    Its ``tiles_at_once(threads)`` is how many tiles are solved at a time.
+    Devices are entry points of the group `bgfmt.devices`. Its ``tiles_at_once(threads)`` is how many parts (tiles)
+    are
+    solved at a time.
 
     Raises CapabilityError for an unknown device.
     """

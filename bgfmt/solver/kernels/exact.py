@@ -34,7 +34,10 @@ SLOTS = "bgfmt.solver.kernels.one_sided:Slots(i8, i8, i8)"
 
 @njit()
 def sum_like_j(v: Array) -> float:
-    """Sum 36 doubles like J: eight running sums of four lanes, the ninth group on the first, folded 4, 2, 1 apart."""
+    """Sum 36 doubles in the order in which J does, so that rounding is the same.
+
+    Eight running sums of four numbers each, the ninth group added to the first, then folded at distances 4, 2, 1.
+    """
     r0 = (((v[0] + v[32]) + v[16]) + (v[4] + v[20])) + ((v[8] + v[24]) + (v[12] + v[28]))
     r1 = (((v[1] + v[33]) + v[17]) + (v[5] + v[21])) + ((v[9] + v[25]) + (v[13] + v[29]))
     r2 = (((v[2] + v[34]) + v[18]) + (v[6] + v[22])) + ((v[10] + v[26]) + (v[14] + v[30]))
@@ -47,13 +50,14 @@ def search_exact(
     points: int, x: int, found: int, drop: Array, sources: Array, kept: Ranked, slots: Slots, rank: Array,
     label: Array,
 ) -> None:  # fmt: skip
-    """Find the least rank and its position after each roll from x, into rank[a, b] and label[a, b], a >= b.
+    """Find, for each roll from position number x, the reachable position of least rank.
 
     Parameters
     ----------
-    points, x : the board, and the position's number.
+    points, x : number of points of the board, and the position's number.
     found : number of its occupied points, which `drop` and `sources` describe; see `update_sources`.
-    kept, slots : working records and their rows.
+    kept, slots : working records of finished positions, and where their rows are.
+    rank, label : filled at [a, b], a >= b, for dice a + 1 and b + 1: the least rank, and that position's number.
     """
     ranks, labels = kept
     row = x + slots.on
@@ -91,7 +95,14 @@ def search_exact(
 def solve_exact(
     ranges: Array, board: Board, slots: Slots, kept: Ranked, means: Array, chances: Array
 ) -> None:
-    """Fill means[x] and chances[x] for the positions x of `ranges`; see `kernels.one_sided.solve_distributions`."""
+    """Fill means[x] and chances[x] for the positions x of `ranges`, (m, 2) first and one past the last.
+
+    Parameters
+    ----------
+    board, slots, kept : tables for position numbers, and working records of finished positions with their rows.
+    means : (n,) mean rolls.
+    chances : (n, columns) probabilities of each number of rolls; there may be no columns.
+    """
     points = board.points
     columns = chances.shape[1]
     space = space_for(points, kept.labels)

@@ -28,7 +28,9 @@ def solve_block(
     first: int, last: int, ring: Any, ends: Any, ring_results: Any, results: Any, gains: Any, doubling_a: Any,
     doubling_b: Any, won: Any, columns_a: Any, columns_b: Any, numbers: Any, near: Any, out: Any,
 ) -> None:  # fmt: skip
-    """Solve boards first..last-1 of a, of one pip count, in pip order, against all of b.
+    """Solve boards first..last-1 of player a, all of one pip count, against all boards of b.
+
+    Boards are counted in order of pips; K is the number of cube states.
 
     Parameters
     ----------
@@ -36,12 +38,14 @@ def solve_block(
         must be filled, those of first..last-1 are filled here.
     ends, results : of every board and roll, see `PipOrder`. ring_results : results % rows.
     gains : (n,) what the other side wins against a board: 1, or 2 for a gammon.
-    doubling_a, doubling_b : (may, passed, source, add, times), each (K,).
+    doubling_a, doubling_b : (may, passed, source, add, times), each (K,); see `bgfmt.solver.columns.Doubling`.
     won : (K, 4) value to b of winning.
-    columns_a, columns_b : (K,) item of a record of `out` that takes the column, -1: none.
+    columns_a, columns_b : (K,) index in a record of `out` at which the cube state is stored, for a and for b on roll;
+    -1
+        if it is not stored.
     numbers : (n,) position numbers of the boards.
     near : (n, (last - first) * K or more) working space.
-    out : (n, n, columns).
+    out : (n, n, columns), the table, by position number; records of these boards are filled.
     """
     k = columns_a.size
     rows = ring.shape[0]

@@ -41,10 +41,15 @@ def _add(total: Any, best: Any, weight: float) -> None:
 def best_rolls(
     total: Any, best: Any, rows: Any, ends: Any, results: Any, row: int, low: int, high: int
 ) -> None:
-    """Set total to the weighted mean over the 21 rolls of the greatest of rows[x, low:high], x its results.
+    """Set total to the weighted mean over the 21 rolls of the greatest of rows[x, low:high], x a roll's results.
 
-    total : float64, best : of the rows' dtype, both (high - low,), the second is working space. The results of roll r
-    of `row` are results[ends[21 * row + r] : ends[21 * row + r + 1]]; doubles are rolls 0, 2, 5, 9, 14, 20.
+    Parameters
+    ----------
+    total, best : float64 result and working space of the rows' dtype, both (high - low,).
+    rows : (positions, columns) values.
+    ends, results : results of roll r of position `row` are results[ends[21 * row + r] : ends[21 * row + r + 1]];
+    rolls
+        are 11, 21, 22, 31, ... 66.
     """
     for i in range(total.size):
         total[i] = 0.0

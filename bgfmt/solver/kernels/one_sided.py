@@ -77,7 +77,7 @@ SLOTS = "bgfmt.solver.kernels.one_sided:Slots(i8, i8, i8)"
 
 @njit()
 def space_for(points: int, signs: Array) -> Any:
-    """Return working space for positions of `points` points and keys of the dtype of `signs`."""
+    """Return working space of one thread for positions of `points` points; ranks have the dtype of `signs`."""
     return SearchSpace(
         np.zeros(points + 2, np.int64),
         np.zeros(points + 2, np.int64),
@@ -90,7 +90,10 @@ def space_for(points: int, signs: Array) -> Any:
 
 @njit()
 def start_at(number: int, points: int, terms: Array, above: Array) -> None:
-    """Set above[k], the chequers on the k highest points, from a position number; above[points + 1] is a sentinel."""
+    """Set above[k] to the number of chequers on the k highest points, for the position with this number.
+
+    terms : `board.number_terms`. above[points + 1] becomes a sentinel.
+    """
     left = number
     for k in range(points, 0, -1):
         s = 0
@@ -104,7 +107,10 @@ def start_at(number: int, points: int, terms: Array, above: Array) -> None:
 
 @njit()
 def step_to_next(points: int, above: Array) -> int:
-    """Move on to the next position number; return the highest k whose above[k] changed."""
+    """Change `above` (see `start_at`) to that of the next position number.
+
+    Return the highest k whose above[k] changed.
+    """
     k = 1
     while above[k] == above[k + 1]:
         above[k] = 0
@@ -115,10 +121,18 @@ def step_to_next(points: int, above: Array) -> int:
 
 @njit()
 def update_sources(points: int, upto: int, above: Array, steps: Array, drop: Array, sources: Array) -> int:
-    """Update the sources (indices, highest first) and drop[k], the sum of C(above[j] + j - 2, j - 1) over j >= k.
+    """Update the list of occupied points, and what moving a chequer takes off the position number.
 
-    Returns the number of sources. A chequer that moves from index i to t lowers the position number by
-    drop[points - i] - drop[points - t]. upto : highest k whose above[k] has changed.
+    Returns the number of occupied points.
+
+    Parameters
+    ----------
+    upto : highest k whose above[k] has changed since the last call.
+    above : above[k], the chequers on the k highest points.
+    steps : differences of the columns of `board.number_terms`.
+    drop : filled: a chequer that moves from index i (point i + 1) to t lowers the number by drop[points - i] -
+        drop[points - t].
+    sources : filled with the indices of occupied points, highest first.
     """
     for k in range(upto, 0, -1):
         drop[k] = drop[k + 1] + steps[k, above[k]]
@@ -134,9 +148,16 @@ def update_sources(points: int, upto: int, above: Array, steps: Array, drop: Arr
 def merge_landings(
     a: int, used: int, landing: Array, signs: Array, keys: Array, doubles: Array, pair: Array, lanes: int
 ) -> None:
-    """Set lane j of pair[a] to the least of the keys[y, j] of all landings y of die a + 1, with the landing as code.
+    """Set lane j of pair[a] to the least key over all boards that one move of die a + 1 leads to, for j of 0 to 7.
 
-    Lanes 8 and 9 become the least of the doubles[a, y]. used : number of landings. lanes : see `Records`.
+    A key holds a rank and, in its lower bits, a code for the move. Lanes 8 and 9 become the least keys after further
+    moves of a double.
+
+    Parameters
+    ----------
+    used : number of boards that the die leads to.
+    landing : (6, points + 1) rows of the records of these boards, by die.
+    signs, keys, doubles, lanes : the fields of `Records`.
     """
     clear = signs[32]
     for j in range(lanes):
@@ -158,9 +179,10 @@ def merge_landings(
     f"i8, i8, i8, {SEARCH_SPACE}, {RECORDS}, {SLOTS}", f"i8, i8, i8, {SEARCH_SPACE32}, {RECORDS32}, {SLOTS}"
 )
 def search_plays(points: int, x: int, found: int, space: SearchSpace, records: Records, slots: Slots) -> None:
-    """Find the position after the best play of each roll from x (space.best), and x's lanes 1..6 and doubles.
+    """Find the position after the best play of each roll from position number x, into `space.best`.
 
-    found : number of occupied points of x, see `update_sources`.
+    It also fills the working record of x, which later searches need. found : number of occupied points of x, see
+    `update_sources`. slots : where the records are.
     """
     _, drop, sources, pair, landing, best = space
     signs, keys, doubles, lanes = records
@@ -209,14 +231,14 @@ def search_plays(points: int, x: int, found: int, space: SearchSpace, records: R
 
 @njit("u2.3C, i8, i8, u4.1C, b1, i8")
 def round_row(rows: Array, x: int, part: int, sums: Array, by_sums: bool, rolls: int) -> int:
-    """Calculate a row: round sums / 36, and give the remainder of 65535 to the likeliest roll.
+    """Fill a row with rounded probabilities, in 65535ths, that add up to 65535.
 
-    Returns the sum of i * value.
+    Each is a sum divided by 36 and rounded; the remainder goes to the likeliest roll. Returns the sum of i * value.
 
     Parameters
     ----------
     rows, x, part : rows[x, part] takes the values.
-    sums : sums[i] belongs to roll i + 1.
+    sums : sums[i], over the 36 rolls and in 65535ths, belongs to i + 1 rolls.
     by_sums : likeliest by the sums instead of the rounded values.
     rolls : numbers of a row.
     """
@@ -241,7 +263,8 @@ def round_row(rows: Array, x: int, part: int, sums: Array, by_sums: bool, rolls:
 def weighted_sums(rows: Array, part: int, best: Array, sums: Array, rolls: int) -> None:
     """Sum rows[best[r], part, i] over the 21 rolls r, doubles once and the others twice, into sums[i], i < rolls.
 
-    `rolls` is 32, but not a constant: a loop of known length is unrolled instead of vectorised.
+    best : the position number after each roll. `rolls` is 32, but not a constant: a loop of known length is unrolled
+    instead of vectorised.
     """
     for i in range(rolls):
         sums[i] = 0
@@ -266,11 +289,12 @@ def solve_distributions(
     ranges: Array, board: Board, slots: Slots, records: Records, rows: Array, part: int, by_sums: bool,
     divisor: int, labels: Array, choices: Array, rolls: int,
 ) -> None:  # fmt: skip
-    """Fill rows[x, part] for the positions x of `ranges`, (m, 2) first and one past the last.
+    """Fill rows[x, part], distributions of rolls, for positions x of `ranges`, (m, 2) first and one past the last.
 
     Parameters
     ----------
     board, slots, records : see these classes.
+    rows, part : (n, 1 or 2, 32) uint16, and 0 for the last chequer off or 1 for the first.
     by_sums, divisor : a recipe's `remainder` ("sums") and `divisor`.
     labels : ranks that decide ties between positions played to, or empty.
     choices : (n, 21) uint32, filled with the positions after the chosen plays, or empty.
@@ -313,8 +337,14 @@ def solve_moments(
 ) -> None:
     """Fill moments[x, column : column + 2], mean and standard deviation, for the positions x of `ranges`.
 
-    All in float32, one rounding an operation, times the reciprocal of 36, as in gnubg's build. `bits` are the moments
-    viewed as int32: bits of non-negative floats order like the floats, so the mean's bits serve as rank.
+    All in float32, one rounding an operation, times the reciprocal of 36, as in gnubg's build.
+
+    Parameters
+    ----------
+    ranges : (m, 2) first position number and one past the last.
+    bits : the moments viewed as int32: bits of non-negative floats order like the floats, so the mean's bits rank
+    plays.
+    column : 0 for the rolls to the last chequer off, 2 for the first.
     """
     points = board.points
     keys = records.keys
@@ -350,7 +380,7 @@ def solve_moments(
 
 @njit("i8, u4.2C, u2.2C")
 def solve_race_survival(first: int, choices: Array, survival: Array) -> None:
-    """Fill survival[x - first, k], 65535 parts of the probability that no chequer of x is off after k rolls.
+    """Fill survival[x - first, k], 65535 times the probability that no chequer of x is off after k rolls.
 
     Plays are those of the race, choices[x] of shape (21,); positions from `first` on are those with every chequer on
     the board. These are bgsage's gammon rows.

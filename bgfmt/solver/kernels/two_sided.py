@@ -45,13 +45,18 @@ def fill_squares(
     us: Any, ts: Any, reach: Any, starts: Any, lines: Lines, rolls: RollResults, columns: int, gammons: bool,
     made: Any, target: Any,
 ) -> None:  # fmt: skip
-    """Compute all records of blocks us[0]..us[1]-1 on roll against blocks ts[0]..ts[1]-1.
+    """Compute all records of the sides of blocks us[0]..us[1]-1, on roll, against those of blocks ts[0]..ts[1]-1.
+
+    A block is a range of sides, which are counted in order of pips ("places"). A line is a row of `lines.numbers`:
+    the
+    values of all sides of a block against one place, as seen by the side that has moved there.
 
     Parameters
     ----------
     reach : the first place that their plays may lead to, and past the last.
     starts : first place of each block.
-    lines : turned values; those of the new records are written to line target[0] + b * target[1] + t, for the u of b.
+    lines : the lines; those of the new records are written to line target[0] + b * target[1] + t, for the u of block
+    b.
     rolls, columns, gammons : results of rolls, columns of a record, and whether gammons count.
     made : (records * columns + lanes,) uint16, filled with the records, block of t's by block, u by u; the end is
         working space.
@@ -84,7 +89,10 @@ def fill_squares(
 
 @njit("u2.1C, (i8, i8), (i8, i8), i8.1C, i8.1C, u2.2C", "u8.1C, (i8, i8), (i8, i8), i8.1C, i8.1C, u8.2C")
 def scatter_records(made: Any, us: Any, ts: Any, starts: Any, numbers: Any, out: Any) -> None:
-    """Copy records of `fill_squares`, as whole records, to their position numbers in the table, (n, n)."""
+    """Copy records that `fill_squares` made to the table `out`, (n, n) of whole records, by position number.
+
+    made : the records. us, ts, starts : as of `fill_squares`. numbers : position number of each place.
+    """
     place = 0
     for b in range(ts[0], ts[1]):
         low = starts[b]
