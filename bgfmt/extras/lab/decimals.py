@@ -64,7 +64,7 @@ class SixDecimals(Format[T]):
     """A text format whose numbers have six decimals."""
 
     def refusal(self, table: T, options: Options) -> str | None:
-        """Return why the format cannot store the table, None if it can."""
+        """Return why the format cannot store the table (such as float64 numbers), None if it can."""
         if table.exact:
             return f"{self.name} holds numbers of six decimals, not exact float64 ones"
         return table.check()
@@ -75,9 +75,9 @@ class SixDecimals(Format[T]):
 
 
 def header_line(source: Source, offset: int) -> bytes:
-    """Return the first line of a text, with its LF.
+    """Return the first line of a text file, with its LF, cut to `MAX_HEADER_BYTES` bytes.
 
-    At most `MAX_HEADER_BYTES` bytes are returned. TruncatedError if the file ends before the line does.
+    TruncatedError if the file ends before the line does.
     """
     head = source.bytes(offset, min(MAX_HEADER_BYTES, source.size - offset), "header")
     line, ended, _ = head.partition(b"\n")
@@ -130,7 +130,10 @@ class BkgText(SixDecimals[Gillogly]):
     carries = (Gillogly,)
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[Gillogly]:
-        """Read the table; HeaderError, TruncatedError or CorruptError if the text differs from the format."""
+        """Read a table from a source at an offset.
+
+        HeaderError, TruncatedError or CorruptError if the text differs from the format.
+        """
         line = header_line(source, offset)
         domain = next((d for d in DOMAINS if _header(d) == line), None)
         if domain is None:
@@ -165,7 +168,7 @@ class BkgText(SixDecimals[Gillogly]):
         sink.write(text)
 
     def layout(self, table: Gillogly, **options: Any) -> Layout:
-        """Return the regions of the file and the function that gives the offset of each number."""
+        """Return the regions of the file and a function from (entry, column, item) to the offset of a number."""
         form = _form(table.domain)
         header = _header(table.domain)
         start = len(header)
@@ -200,7 +203,7 @@ class BkgBinary(ArrayFormat[Gillogly]):
         return Reading.of(Gillogly, source, offset, size, POINTS, chequers, rows=rows, recipe="exact")
 
     def refusal(self, table: Gillogly, options: Options) -> str | None:
-        """Return why the format cannot store the table, None if it can."""
+        """Return why the format cannot store the table (numbers rounded to six decimals), None if it can."""
         if not table.exact:
             return f"{self.name} holds float64 numbers, not those rounded to six decimals"
         return table.check()
@@ -245,9 +248,9 @@ class _PointsLines:
         self.sides = HEX[board.unrank_array(np.arange(1, self.n + 1), points).astype(np.int64)]
 
     def blank(self, start: int, stop: int) -> Bytes:
-        """Return lines with the value +0.000000, (stop - start, n, width) uint8.
+        """Return the lines of the sides start..stop-1 on roll against all others, each with the value +0.000000.
 
-        start, stop : range of sides on roll.
+        The shape is (stop - start, n, width) uint8.
         """
         out = np.empty((stop - start, self.n, self.width), np.uint8)
         p = self.points
@@ -257,7 +260,7 @@ class _PointsLines:
         return out
 
     def fill(self, start: int, worth: NDArray[Any]) -> Bytes:
-        """Return lines with the given values: (len(worth), n, width) uint8.
+        """Return the lines of some sides on roll against all others, with these values: (len(worth), n, width) uint8.
 
         start : number of the first side on roll. worth : (rows, n) int32 millionths.
         """
@@ -269,7 +272,7 @@ class _PointsLines:
         return out
 
     def values(self, lines: Bytes, name: str, offset: int) -> NDArray[np.int32]:
-        """Parse the values of lines and return them as (M,) int32 millionths.
+        """Parse the values of lines of a file; return them as (M,) int32 millionths.
 
         lines : (M, width) uint8. name, offset : of the file and the first line, for CorruptError at the first invalid
         line.
@@ -289,9 +292,10 @@ class _PointsLines:
         return np.where(sign == MINUS, -numbers, numbers).astype(np.int32)
 
     def places(self, lines: Bytes, name: str, offset: int) -> NDArray[np.int64]:
-        """Return the entry number us * n + them of each line of a file, in any order.
+        """Return the entry number us * n + them of each line of a file whose lines may be in any order.
 
-        CorruptError if the lines are not exactly those of the table.
+        lines : (n * n, width) uint8. name, offset : of the file and the first line, for CorruptError, which is raised
+        if the lines are not exactly those of the table.
         """
         long = 2 * self.points + 1
         both = lines, self.blank(0, self.n).reshape(lines.shape)
@@ -320,7 +324,10 @@ class PointsText(SixDecimals[ExpectedPoints]):
     carries = (ExpectedPoints,)
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[ExpectedPoints]:
-        """Read the table; HeaderError, TruncatedError or CorruptError if the text differs from the format."""
+        """Read a table from a source at an offset.
+
+        HeaderError, TruncatedError or CorruptError if the text differs from the format.
+        """
         line = header_line(source, offset)
         header = POINTS_HEADER.fullmatch(line)
         points, chequers = (int(header[1]), int(header[2])) if header else (0, 0)
@@ -348,7 +355,7 @@ class PointsText(SixDecimals[ExpectedPoints]):
             sink.write(np.ascontiguousarray(lines.fill(rows.start, block["worth"])))
 
     def layout(self, table: ExpectedPoints, **options: Any) -> Layout:
-        """Return the regions of the file and the function that gives the offset of each entry."""
+        """Return the regions of the file and a function from (entry, column, item) to the offset of a number."""
         header = _points_header(table.points, table.chequers)
         width = 2 * table.points + 12
         regions = (Region("header", 0, len(header)), Region("entries", len(header), width * table.entries))

@@ -51,7 +51,7 @@ class Settings:
 
 
 def read_positions(lines: Iterable[str], *, separated: bool) -> list[str]:
-    """Return the positions of a text file.
+    """Return the positions in the lines of a text file, as text.
 
     separated : False for a position on each line; True for comma-separated values with a column `position` or,
     without a header, positions in the first column. FormatError if a header has no such column.
@@ -73,7 +73,7 @@ def read_positions(lines: Iterable[str], *, separated: bool) -> list[str]:
 
 
 def label(text: str, place: int, oracle: Oracle, advisor: Advisor, settings: Settings) -> Label:
-    """Return the label of one position, or its error.
+    """Return the label of one position (its equities or match winning probabilities), or its error.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def label(text: str, place: int, oracle: Oracle, advisor: Advisor, settings: Set
 
     Returns
     -------
-    {column of `COLUMNS`: value}, with `error` alone if the position is invalid or has no answer.
+    {column of `COLUMNS`: value}; only `position` and `error` if the position is invalid or has no answer.
     """
     try:
         state = GameState.parse(text)
@@ -116,7 +116,7 @@ def label(text: str, place: int, oracle: Oracle, advisor: Advisor, settings: Set
 
 
 def is_kept_label(row: Any, texts: list[str]) -> bool:
-    """Return True for a row [index, label] of a part file that can be a label of these positions."""
+    """Return True for a row [index, label] of a file of an interrupted run that can be a label of these positions."""
     if not isinstance(row, list) or len(row) != 2:
         return False
     place, label = row
@@ -144,14 +144,14 @@ def label_all(
     ----------
     texts : the positions as identifiers.
     threads : how many positions are labelled at the same time.
-    force : overwrite the output and, unless `resume` is set, the part file.
-    resume : continue from the part file, which happens without `force` in any case.
+    force : overwrite the output and, unless `resume` is set, the labels that an interrupted run left.
+    resume : continue from these labels, which happens without `force` in any case.
     progress : called with the number of positions labelled and the number of all.
 
     Raises
     ------
     OutputExistsError : if the output exists and `force` is not set.
-    ScratchError : if the part file belongs to other positions or settings.
+    ScratchError : if the labels left are of other positions or settings.
     """
     storage.check_output(output, force=force)
     if output.endswith(".parquet"):

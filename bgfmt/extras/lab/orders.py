@@ -51,7 +51,10 @@ def multichoose(kinds: int, things: int) -> int:
 
 
 def ross_list(side: Side, chequers: int = 15) -> tuple[int, ...]:
-    """Return the points of the chequers in nondecreasing order, 0 for those borne off."""
+    """Return the points of a side's chequers in nondecreasing order, 0 for those borne off (Ross's notation).
+
+    chequers : length of the list. PositionError if the side has more.
+    """
     if side.chequers > chequers:
         raise PositionError(f"{side} has more than {chequers} chequers")
     on = [point for point, count in enumerate(side.counts, 1) for _ in range(count)]
@@ -75,7 +78,8 @@ def ross_rank(points_list: tuple[int, ...] | list[int], points: int = 6, *, base
 def ross_unrank(rank: int, chequers: int = 15, points: int = 6, *, base: int = 0) -> tuple[int, ...]:
     """Compute the nondecreasing list of points with this rank; the inverse of `ross_rank`.
 
-    chequers : length of the list. points : the highest point. base : rank of the first list.
+    chequers : length of the list. points : the highest point. base : rank of the first list. PositionError for a rank
+    out of range.
     """
     left = rank - base
     n = chequers
@@ -96,7 +100,7 @@ def ross_unrank(rank: int, chequers: int = 15, points: int = 6, *, base: int = 0
 
 
 def ncode(side: Side, points: int = 6) -> int:
-    """Encode a side as Peelle's ncode: the counts as digits of a base-16 number, the ace point most significant."""
+    """Encode a side as Peelle's ncode: the counts are digits of a base-16 number, the ace point most significant."""
     code = 0
     for count in side.padded(points):
         code = code * 16 + count
@@ -104,14 +108,21 @@ def ncode(side: Side, points: int = 6) -> int:
 
 
 def from_ncode(code: int, points: int = 6) -> Side:
-    """Decode Peelle's ncode (base-16 digits are the counts, the ace point most significant) to a side."""
+    """Decode Peelle's ncode to a side; PositionError if it has more than `points` base-16 digits.
+
+    The digits are the counts, the ace point most significant.
+    """
     if not 0 <= code < 16**points:
         raise PositionError(f"code {code} has more than {points} base-16 digits")
     return Side(*(code >> 4 * (points - 1 - k) & 15 for k in range(points)))
 
 
 def ncodes(counts: ArrayLike) -> NDArray[np.int64]:
-    """Encode counts of shape (..., points), up to 15 points, as Peelle's codes, int64 of shape (...)."""
+    """Encode counts of shape (..., points) as Peelle's ncodes, int64 of shape (...).
+
+    The counts are the digits of a base-16 number, the ace point most significant. PositionError for more than 15
+    points.
+    """
     rows = np.asarray(counts)
     if not 1 <= rows.shape[-1] <= MAX_DIGITS:
         raise PositionError(f"codes have 1 to {MAX_DIGITS} base-16 digits, not {rows.shape[-1]}")
@@ -120,7 +131,7 @@ def ncodes(counts: ArrayLike) -> NDArray[np.int64]:
 
 
 def counts_of_ncodes(codes: ArrayLike, points: int = 6) -> NDArray[np.int8]:
-    """Decode Peelle's codes of shape (...) to counts, int8 of shape (..., points)."""
+    """Decode Peelle's ncodes, see `ncodes`, of shape (...) to counts, int8 of shape (..., points)."""
     numbers = np.asarray(codes, np.int64)
     shifts = 4 * np.arange(points - 1, -1, -1, dtype=np.int64)
     return (numbers[..., None] >> shifts & 15).astype(np.int8)
@@ -128,7 +139,7 @@ def counts_of_ncodes(codes: ArrayLike, points: int = 6) -> NDArray[np.int8]:
 
 @lru_cache(maxsize=8)
 def peelle_to_number(points: int = 6, chequers: int = 15) -> NDArray[np.int64]:
-    """Return the position number of each row of Peelle's table: (n,) int64, read-only."""
+    """Return the position number of each row of a table in Peelle's order of positions: (n,) int64, read-only."""
     order = Peelle(points, chequers)
     numbers = order.numbers(np.arange(order.count))
     numbers.setflags(write=False)
@@ -137,7 +148,7 @@ def peelle_to_number(points: int = 6, chequers: int = 15) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=8)
 def number_to_peelle(points: int = 6, chequers: int = 15) -> NDArray[np.int64]:
-    """Return the row of Peelle's table of each position number: (n,) int64, read-only."""
+    """Return the row of each position number in a table in Peelle's order of positions: (n,) int64, read-only."""
     order = Peelle(points, chequers)
     rows = order.rows(np.arange(order.count))
     rows.setflags(write=False)

@@ -20,10 +20,11 @@ EXACT = "float64 throughout, nothing rounded"
 
 
 def compare(table: Table, request: Request, recipe: str, stored: Array, right: Array) -> Outcome:
-    """Compare stored numbers with exact ones and return the outcome.
+    """Compare the numbers of a table with exact ones; return the outcome of the verification.
 
     Parameters
     ----------
+    request : the sample of entries to compare, or all.
     recipe : name of the recipe that a rounded table follows.
     stored : (entries, numbers) as the table has them, in millionths if it is rounded.
     right : (entries, numbers) float64. Float64 tables must have the same bits, rounded ones the same last decimal.

@@ -30,11 +30,14 @@ MAX_ROLLS = 16  # rolls of the longest bear-off in the union
 def gillogly(
     domain: tables.Domain = "union", *, recipe: str | Recipe = "bkg", **how: Unpack[SolveOptions]
 ) -> tables.Gillogly:
-    """Solve Gillogly's table: ENR and P(1)..P(8) of all positions, with play for the fewest expected rolls.
+    """Solve Gillogly's table: expected rolls, and probabilities of exactly 1 to 8 rolls, of some home positions.
 
-    recipe : "bkg" rounds to six decimals, halves up, as the text file has them (no value lies on a half); "exact" has
-    the correctly rounded doubles. How ties between plays are broken does not change any number: within the domain
-    equally good plays have the same distribution.
+    Play is for the fewest expected rolls. How ties between plays are broken does not change any number: within the
+    domain equally good plays have the same distribution.
+
+    domain : "union", sides of up to 8 chequers or up to 25 pips, or "intersection", both. recipe : "bkg" rounds to
+    six decimals, halves up, as the text file has them (no value lies on a half); "exact" has the correctly rounded
+    doubles.
 
     >>> from bgfmt.game.board import Side
     >>> gillogly("intersection").lookup(Side(0, 2)).mean_rolls
@@ -50,7 +53,10 @@ class GilloglySolver(Solver):
     recipes = ("bkg", "exact")
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
-        """Return a plan of the solve: expected time, memory and size of the output; SolverError for another size."""
+        """Return a plan of the solve: expected time, memory and size of the output.
+
+        memory : limit in bytes, None for none. SolverError for another size than that of the two tables.
+        """
         if refusal := tables.sizes(self.points, self.chequers):
             raise SolverError(refusal)
         whole = plan("one-sided", tables.POINTS, 15, gammon=False, recipe="exact", threads=threads)
@@ -67,7 +73,10 @@ class GilloglySolver(Solver):
     def build_arrays(
         self, workers: Workers, progress: Progress | None, zeros: Any, out: Any
     ) -> dict[str, Any]:
-        """Solve the table and return its arrays by name."""
+        """Solve the table and return its arrays by name.
+
+        zeros, out : not used.
+        """
         means = np.asarray(mean_rolls(tables.POINTS, board.MAX_CHEQUERS, workers=workers).means)
         rows = _rows(tables.domain_ids(tables.domain_of(self.chequers)), means, progress)
         return {"rows": tables.millionths(rows).astype(np.uint32) if self.recipe.rounded else rows}
@@ -112,8 +121,8 @@ def expected_points(
 
     v(us, them) is 1/36 of the sum over the rolls of the greatest of 1 (all off) and -v(them, result): the cubeless
     equity of the exact two-sided table. Recipe "points" rounds to six decimals, halves away from 0; "exact" keeps
-    float64. With `room` the values lie in mapped files and are rounded row by row; the table is valid while the room
-    is open.
+    float64. With the option `room` (mapped files for the values) they are rounded row by row; the table is valid
+    while it is open.
 
     >>> expected_points(1, 3).worth[2].tolist()
     [-666667, -666667, 722222]

@@ -44,15 +44,15 @@ class Millionths(Table):
     @property
     @abstractmethod
     def ids(self) -> Integers:
-        """Return gnubg's position numbers of the sides, ascending, int64."""
+        """gnubg's position numbers of the sides (positions of one player) in the table, ascending, int64."""
 
     @property
     def max_error(self) -> float | None:
-        """Return the maximum error of the stored numbers, as the rounding implies."""
+        """Maximum error of the stored numbers, as their rounding implies."""
         return 1e-12 if self.exact else 0.5 / MILLION
 
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:
-        """Convert numbers of an array as stored (millionths or float64) to float64."""
+        """Convert numbers of the array `name` as stored (millionths or float64) to float64."""
         return np.asarray(stored if stored.dtype == np.float64 else stored / MILLION, np.float64)
 
     def decode(self, stored: Array) -> Array:
@@ -61,11 +61,11 @@ class Millionths(Table):
 
     @property
     def positions(self) -> int:
-        """Return the number of sides that the table has."""
+        """Number of positions of one player that the table has."""
         return len(self.ids)
 
     def counts(self, numbers: Integers) -> NDArray[np.int8]:
-        """Return the chequers by point of the sides with these numbers: (len(numbers), points) int8."""
+        """Return the chequers by point of the sides with these numbers in the table: (len(numbers), points) int8."""
         return board.unrank_array(self.ids[numbers], self.points)
 
     def side(self, number: int) -> Side:
@@ -73,7 +73,7 @@ class Millionths(Table):
         return Side.from_number(int(self.ids[number]), self.points)
 
     def side_number(self, side: Side) -> int:
-        """Return the number in the table of a side, which must be covered."""
+        """Return the number of a side in the table, which must cover it."""
         return int(self.ids.searchsorted(side.number(self.points)))
 
     def _rank(self, given: Array) -> Integers:
@@ -110,9 +110,11 @@ NAMES = ("mean_rolls", *(f"chance_{n}" for n in range(1, ROLLS + 1)))
 
 @cache
 def domain_ids(domain: Domain) -> Integers:
-    """Return gnubg's position numbers of the sides of a domain, ascending, with the empty side first.
+    """Return gnubg's position numbers of the sides in Gillogly's table, ascending, with the empty side first.
 
     The result is int64 of shape (4853,) or (1724,).
+
+    domain : "union", up to 8 chequers or up to 25 pips, or "intersection", both.
 
     >>> len(domain_ids("union")), len(domain_ids("intersection"))
     (4853, 1724)
@@ -126,7 +128,10 @@ def domain_ids(domain: Domain) -> Integers:
 
 
 def domain_of(chequers: int) -> Domain:
-    """Return the domain of tables of this many chequers: 15 is the union, 8 the intersection."""
+    """Return which positions Gillogly's table of this many chequers has.
+
+    15 is for up to 8 chequers or up to 25 pips ("union"), 8 for up to 8 chequers and up to 25 pips ("intersection").
+    """
     return "union" if chequers == CHEQUERS["union"] else "intersection"
 
 
@@ -140,7 +145,7 @@ class BkgRow(OneSideAnswer):
     chances: tuple[float, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the side and its numbers as the JSON of a look-up has them."""
+        """Return the side and its numbers as a dict for the JSON of a look-up."""
         out = {"side": str(self.side), "position_number": self.number, "pips": self.pips}
         return out | {"mean_rolls": self.mean_rolls, "chances": list(self.chances)}
 
@@ -177,12 +182,12 @@ class Gillogly(Millionths, OfOneSide):
 
     @property
     def domain(self) -> Domain:
-        """Return which of the paper's two limits hold: either ("union") or both ("intersection")."""
+        """Which sides the table has: up to 8 chequers or up to 25 pips ("union"), or both ("intersection")."""
         return domain_of(self.chequers)
 
     @property
     def ids(self) -> Integers:
-        """Return gnubg's position numbers of the sides of the table, ascending."""
+        """gnubg's position numbers of the sides of the table, ascending."""
         return domain_ids(self.domain)
 
     def facts(self) -> dict[str, Any]:
@@ -213,7 +218,7 @@ class Gillogly(Millionths, OfOneSide):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Return the columns that look-ups and exports show: pips, expected rolls, probabilities."""
+        """Columns that look-ups and exports show: pips, expected rolls, probabilities."""
         chances = [
             Column(name, "chance", f"{'  rolls' if n == 0 else ''} %7.4f", percent=True, group="chances")
             for n, name in enumerate(NAMES[1:])
@@ -222,12 +227,15 @@ class Gillogly(Millionths, OfOneSide):
         return (pips, Column("mean_rolls", "rolls", "  ENR %9.6f"), *chances)
 
     def values(self, numbers: Integers) -> NDArray[np.float64]:
-        """Return the values of the columns for the sides with these numbers: (len(numbers), 10) float64."""
+        """Return the values of `columns` for the sides with these numbers: (len(numbers), 10) float64."""
         pips = self.counts(numbers) @ np.arange(1, POINTS + 1)
         return np.column_stack([pips, self.decode(np.asarray(self.rows)[numbers])])
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
-        """Yield the plausibility rules that rows of a block violate (finite numbers, sum of probabilities, mean)."""
+        """Yield the plausibility rules that rows of a block violate (finite numbers, sum of probabilities, mean).
+
+        start : number of the first row.
+        """
         rows = self.decode(block["rows"])
         good = np.isfinite(rows).all(axis=1) & (rows >= 0).all(axis=1)
         yield Breach("finite", np.asarray(~good), "a number is negative or no number")
@@ -259,11 +267,11 @@ class Points:
 
     @property
     def win(self) -> float:
-        """Return the win probability of the side on roll."""
+        """Win probability of the side on roll."""
         return self.expected_points / 2 + 0.5
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the position and its expected points as the JSON of a look-up has them."""
+        """Return the position and its expected points as a dict for the JSON of a look-up."""
         out = {"position": str(self.position), "position_number": self.number}
         return out | {"win": self.win, "expected_points": self.expected_points}
 
@@ -298,7 +306,7 @@ class ExpectedPoints(Millionths, OfRaces):
 
     @cached_property
     def ids(self) -> Integers:
-        """Return gnubg's position numbers of the sides of the table, ascending."""
+        """gnubg's position numbers of the sides of the table, ascending; the empty side is missing."""
         return np.arange(1, board.count(self.points, self.chequers))
 
     def covers_side(self, side: Side) -> str | None:
@@ -322,7 +330,10 @@ class ExpectedPoints(Millionths, OfRaces):
         return np.stack([worth / 2 + 0.5, worth], axis=1)
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
-        """Yield the plausibility rules that rows of a block violate: values between -1 and 1."""
+        """Yield the plausibility rules that rows of a block violate: values between -1 and 1.
+
+        start : number of the first row.
+        """
         worth = self.decode(block["worth"])
         beyond = ~(np.abs(worth) <= 1).all(axis=1)
         yield Breach("bounds", np.asarray(beyond), "a value is not between -1 and 1")

@@ -46,13 +46,14 @@ def _natural(**numbers: int) -> None:
 
 
 def Rolls(counts: Counts, *, exact: bool = False) -> Number:
-    """Return the least expected number of rolls to bear off all chequers.
+    """Return the least expected number of rolls to bear off all chequers, after an article by Peelle.
 
-    Peelle's `Rolls`, with the maximum sign of his appendix: a larger number bears off from the highest occupied
-    point. He has six points; farther back the rules of the game apply. Floats come from the solver's table, fractions
-    (for few chequers) from the definition.
+    A number larger than the distance bears off from the highest occupied point (the maximum sign of his appendix). He
+    has six points; farther back the rules of the game apply. Floats come from the solver's table, fractions (for few
+    chequers) from the definition.
 
-    counts : from the ace point up.
+    counts : chequers from the ace point up. exact : return a fraction. PositionError for a side on the bar or beyond
+    what is solved.
 
     >>> Rolls((0, 1, 0, 0, 1, 0), exact=True)
     Fraction(239, 162)
@@ -103,9 +104,9 @@ def distribution(side: Side) -> tuple[Fraction, ...]:
 
 
 def Pwin(ours: Any, theirs: Any) -> Any:
-    """Return the probability that the side on roll bears off first.
+    """Return the probability that the side on roll bears off first, after an article by Peelle.
 
-    Peelle's `Pwin`; the side on roll wins ties.
+    The side on roll wins if both need equally many rolls.
 
     ours, theirs : probabilities of bearing off in exactly 0, 1, 2, ... rolls (floats or fractions), or Sides, whose
     exact distributions are then computed.
@@ -147,12 +148,12 @@ def _ace(a: int, b: int, exact: bool) -> Number:
 
 
 def Ace(x: int, o: int, *, exact: bool = False) -> Number:
-    """Return the probability that the player on roll wins an ace-point bearoff.
+    """Return the probability that the player on roll wins an ace-point bearoff (Peelle's `Ace`).
 
     The formula is 1 - (1/6 Ace(o, x-4) + 5/6 Ace(o, x-2)), and 1 where x < 1 (a player without pieces has won
     already).
 
-    x, o : pieces on the ace point of the player on roll and of the other.
+    x, o : pieces on the ace point of the player on roll and of the other. exact : return a fraction.
 
     >>> Ace(8, 6, exact=True)
     Fraction(2341, 7776)
@@ -162,7 +163,7 @@ def Ace(x: int, o: int, *, exact: bool = False) -> Number:
 
 
 def BTree(p: Any, level: int) -> list[Any]:
-    """Return level `level` of the binary probability tree of `p` and its complement: 2 ** level numbers.
+    """Return level `level` of the binary probability tree of `p`: 2 ** level products of `p` and 1 - `p`.
 
     >>> BTree(Fraction(1, 6), 1)
     [Fraction(1, 6), Fraction(5, 6)]
@@ -201,6 +202,8 @@ def DoubleOffAce(n: int, *, exact: bool = False) -> Number:
 
     The limit for large n is 2/7.
 
+    exact : return a fraction.
+
     >>> round(DoubleOffAce(15), 6)
     0.285715
     """
@@ -236,17 +239,17 @@ def bearoff_positions(points: int = 6, chequers: int = MAX_CHEQUERS) -> int:
 
 
 def naive_cells(points: int = 6, chequers: int = MAX_CHEQUERS) -> int:
-    """Return the size of an array with one index for each point and one for the chequers off: Ross's 16 ** 7."""
+    """Return the size of an array with one index (0 to `chequers`) per point and for chequers off: Ross's 16 ** 7."""
     return int((chequers + 1) ** (points + 1))
 
 
 def layouts(points: int, chequers: int) -> int:
-    """Return the 2011 blog's number of layouts of one side with 1 to `chequers` chequers, C(N + M, M) - 1."""
+    """Return the number of layouts of one side with 1 to M chequers on N points, C(N + M, M) - 1 (a blog of 2011)."""
     return comb(points + chequers, chequers) - 1
 
 
 def two_sided_layouts(points: int, chequers: int) -> int:
-    """Return the 2011 blog's number of board layouts of both sides, ((N + M)! / N! / M! - 1) ** 2.
+    """Return the number of layouts of both sides, ((N + M)! / N! / M! - 1) ** 2 (a blog of 2011).
 
     >>> two_sided_layouts(6, 10)
     64112049

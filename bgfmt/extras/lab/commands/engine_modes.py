@@ -40,7 +40,7 @@ class Request(SimpleNamespace):
 
 
 def run(request: Request) -> None:
-    """Run the mode that is requested."""
+    """Run the mode of `bgfmt engine` that is requested, such as "play" or "series"."""
     main = engine.create(request.name, parse_options(request.pairs))
     if request.output is not None:
         _suffix(request.output)
@@ -54,7 +54,7 @@ def run(request: Request) -> None:
 
 
 def ask(prompt: str) -> str:
-    """Read one line from standard input; Quit at its end."""
+    """Print a prompt and return one line from standard input; raise Quit at its end."""
     sys.stdout.write(prompt)
     sys.stdout.flush()
     line = sys.stdin.readline()
@@ -166,7 +166,10 @@ def _games(request: Request, main: engine.Engine) -> None:
 
 
 def line_of(record: Record, names: tuple[str, str]) -> str:
-    """Return a record of a game as a line of text."""
+    """Return a record (an event of a game) as a line of text, such as a roll and its play.
+
+    names : of the players.
+    """
     who = names[record.player]
     if record.kind in ("play", "dance"):
         assert record.dice is not None

@@ -22,7 +22,7 @@ class Dice(ABC):
     """A source of rolls for one game after another."""
 
     def begin(self, game: int) -> None:  # noqa: B027 - optional for subclasses
-        """Start game number `game` (from 0); nothing to do by default."""
+        """Prepare the dice for game number `game` (from 0); nothing to do by default."""
 
     @abstractmethod
     def roll(self) -> Roll:
@@ -44,7 +44,7 @@ class Seeded(Dice):
         self.begin(0)
 
     def begin(self, game: int) -> None:
-        """Start the stream of random rolls that belongs to a game's number."""
+        """Start the stream of random rolls that belongs to game number `game` (from 0)."""
         series.begin(self._state, self.seed, game)
 
     def roll(self) -> Roll:
@@ -80,7 +80,7 @@ class Listed(Dice):
         return cls(rolls, str(path))
 
     def roll(self) -> Roll:
-        """Return the next roll of the list."""
+        """Return the next roll of the list; FormatError when none is left."""
         roll = next(self._rolls, None)
         if roll is None:
             raise FormatError(f"{self.name}: the game needs another roll after {self.used}")
@@ -99,7 +99,7 @@ class Thrown(Dice):
         self._say = say
 
     def roll(self) -> Roll:
-        """Ask the person for a roll until the answer is one, and return it."""
+        """Ask the person for a roll until the answer is a valid one, and return it."""
         while True:
             text = self._ask("dice? ")
             try:

@@ -86,7 +86,7 @@ class Person:
         return self._yes(f"{state.names[state.turn]} doubles to {2 * state.cube_value}. {who}, take? ")
 
     def resign(self, state: GameState) -> int:
-        """Return how many games the person resigned while he was asked for a play, and forget it."""
+        """Return how many games (0 to 3) the person offered to resign when he was last asked for a play; then 0."""
         offered = self._offered
         self._offered = 0
         return offered
@@ -101,7 +101,7 @@ class Person:
     # -- words -------------------------------------------------------------------------------------------
 
     def ask_for_another_game(self) -> bool:
-        """Ask whether to play another game; the end of the input means no."""
+        """Ask whether to play another game; return False at the end of the input."""
         try:
             return self._yes("another game? ")
         except Quit:
@@ -134,7 +134,7 @@ class Person:
 
 
 def format_plays(plays: list[Play]) -> str:
-    """Return plays with their numbers as text in columns."""
+    """Return plays with their numbers from 1 as text in columns."""
     cells = [f"{k:3d}. {play}" for k, play in enumerate(plays, 1)]
     width = max(len(cell) for cell in cells) + 2
     rows = -(-len(cells) // COLUMNS)
@@ -144,7 +144,8 @@ def format_plays(plays: list[Play]) -> str:
 def parse_play(text: str, position: Position, dice: tuple[int, int], plays: list[Play]) -> Play:
     """Return the legal play that a person means.
 
-    text : its number in `plays`, or its moves such as 8/5 6/5. PositionError, which says why, if it is none of them.
+    text : its number in `plays` from 1, or its moves such as 8/5 6/5. PositionError, which says why, if it is none of
+    them.
     """
     if text.isdecimal():
         if 1 <= int(text) <= len(plays):

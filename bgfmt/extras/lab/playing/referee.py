@@ -46,7 +46,7 @@ class Setting:
 
     @property
     def rules(self) -> Rules:
-        """Return the rules as a recorded match has them."""
+        """Rules of play in the form in which a recorded match has them."""
         return Rules(jacoby=False, beavers=False, cube_limit=None if self.cube else 1)
 
 
@@ -69,7 +69,7 @@ class _Table:
         self.before: list[tuple[int, Roll, int, GameWalk]] = []
 
     def roll(self) -> Roll:
-        """Return the next roll of the game; rolls that an undo has returned are used again."""
+        """Return the next roll of the game; after an undo, the rolls thrown before are used again."""
         if self.used == len(self.rolls):
             self.rolls.append(self.dice.roll())
         self.used += 1
@@ -86,14 +86,14 @@ class _Table:
         )  # fmt: skip
 
     def say(self) -> bool:
-        """Report new records to `tell`; return whether the game is over."""
+        """Report new records (events of the game) to `tell`; return whether the game is over."""
         for record in self.walk.records[self.reported :]:
             self.tell(record)
         self.reported = len(self.walk.records)
         return self.walk.over
 
     def ask_for_offers(self, turn: int) -> bool:
-        """Ask for a resignation or a double, and for the answer; return whether that ended the game."""
+        """Ask for a resignation or a double, and for the other player's answer; return whether the game is over."""
         state = self.state(turn)
         other = self.players[1 - turn]
         games = self.players[turn].resign(state)
@@ -108,7 +108,7 @@ class _Table:
         return self.say()
 
     def play_roll(self, turn: int, dice: Roll) -> bool:
-        """Ask for a play with this roll and record it; return whether that ended the game."""
+        """Ask the player on roll for a play with this roll and record it; return whether the game is over."""
         state = self.state(turn).rolled(dice)
         plays = legal_plays(state.position, *dice)
         if isinstance(self.players[turn], Person):
@@ -121,7 +121,7 @@ class _Table:
         return self.say()
 
     def undo(self, turn: int) -> tuple[int, Roll]:
-        """Restore the game before the previous play of this player; return who is on roll, and the roll."""
+        """Restore the game before the previous play of the player `turn`; return who is on roll, and the roll."""
         last = next((one for one in reversed(self.before[:-1]) if one[0] == turn), self.before[-1])
         del self.before[self.before.index(last) :]
         turn, rolled, self.used, self.walk = last
@@ -143,10 +143,11 @@ def play_game(
 
     Parameters
     ----------
+    players : both players; they and the dice may be engines, persons or files.
     dice : source of the rolls.
     number : of the game, from 1.
-    scores, crawford : of the match.
-    tell : called with each record as it is made.
+    scores, crawford : score of the match before the game, and whether it is the Crawford game.
+    tell : called with each record (event of the game) as it is made.
 
     Raises
     ------
@@ -201,7 +202,8 @@ def play_match(
 ) -> Match:
     """Play `games` games for money, or a match of `setting.length` points, and return it.
 
-    tell : called with each record. ended : called after each game; False ends the match.
+    tell : called with each record (event of a game). ended : called after each game; if it returns False, play ends.
+    Errors are those of `play_game`.
     """
     scores = (0, 0)
     played = list[Game]()
@@ -247,11 +249,11 @@ class Turn:
 
     @property
     def open(self) -> bool:
-        """Return True if the player had more than one choice."""
+        """Whether the player had more than one choice."""
         return self.plays > 1 or not self.number
 
     def as_dict(self, names: tuple[str, str]) -> dict[str, Any]:
-        """Return the turn as JSON has it."""
+        """Return the turn as a dict for JSON; names : of the players."""
         record = self.record
         return {
             "turn": self.number,
@@ -276,7 +278,10 @@ def sample_game() -> Match:
 
 
 def replay(engine: Engine, match: Match, game: Game) -> list[Turn]:
-    """Return every roll, double and answer of both sides of a game, with what the engine would have done."""
+    """Return every roll, double and answer of both sides of a game, with what the engine would have done.
+
+    game : one of the games of `match`.
+    """
     turns = []
     number = 0
     for record in game.records:

@@ -43,32 +43,32 @@ class Series:
 
     @property
     def games(self) -> int:
-        """Return the number of games."""
+        """Number of finished games."""
         return len(self.points)
 
     @property
     def wins(self) -> int:
-        """Return the number of games that player 0 won."""
+        """Number of games that player 0 won."""
         return int((self.points > 0).sum())
 
     @property
     def win_error(self) -> float:
-        """Return the standard error of the share of wins."""
+        """Standard error of the share of games that player 0 won."""
         p = self.wins / self.games
         return sqrt(p * (1 - p) / self.games)
 
     @property
     def mean(self) -> float:
-        """Return the mean points a game of player 0."""
+        """Mean points of player 0 a game."""
         return float(self.points.mean())
 
     @property
     def error(self) -> float:
-        """Return the standard error of `mean`."""
+        """Standard error of `mean`, NaN for a single game."""
         return float(self.points.std(ddof=1) / sqrt(self.games)) if self.games > 1 else float("nan")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the results as JSON has them; probabilities are fractions."""
+        """Return the results as a dict for JSON; `win` is a share from 0 to 1."""
         return {
             "games": self.games,
             "wins": self.wins,
@@ -98,9 +98,9 @@ class Series:
 
 
 def of_games(games: list[Game] | tuple[Game, ...]) -> Series:
-    """Return the Series (wins, gammons, points) of recorded games.
+    """Return the results (wins, gammons, points) of recorded games; of unfinished ones only the turns are counted.
 
-    Of unfinished games only the turns are counted.
+    CapabilityError if no game is finished.
     """
     points = []
     gammons = [0, 0]

@@ -184,12 +184,10 @@ def _thirds(us: ArrayLike, them: ArrayLike) -> Integers:
 
 
 def trice(us: ArrayLike, them: ArrayLike) -> Integers:
-    """Return Walter Trice's lead on plain pips: their count less the point of last take.
+    """Return Walter Trice's lead on plain pips: the other side's count less the point of last take.
 
-    That is the greatest count with which they may take.
-
-    It is our count plus, up to 62 pips, a seventh of what exceeds 5, rounded down; above 62 a tenth of
-    it plus 1, rounded down.
+    That point is the greatest count with which the other side may take: our count plus, up to 62 pips, a seventh of
+    what exceeds 5, rounded down; above 62 a tenth of our count plus 1, rounded down.
 
     >>> trice([[0, 0, 0, 0, 0, 5], [0, 0, 0, 0, 0, 15]], [0, 0, 0, 0, 3, 3]).tolist()
     [0, -67]
@@ -200,7 +198,7 @@ def trice(us: ArrayLike, them: ArrayLike) -> Integers:
 
 
 def six_numbers(us: ArrayLike, them: ArrayLike) -> Integers:
-    """Return the lead of the best count of six numbers (docs/theory/best-count.md).
+    """Return the lead in pips by the best count with six numbers (docs/theory/best-count.md): their count less ours.
 
     The count is pips; 2 more for each two chequers, an odd one counted as two; 2 for each chequer beyond two on the
     ace point, 1 for each beyond two on the 2 point, 1 for each of the points 4, 5 and 6 that is empty. The side on
@@ -241,7 +239,7 @@ WASTE = 7
 
 
 def kleinman(us: ArrayLike, them: ArrayLike) -> Floats:
-    """Return Danny Kleinman's K = (D + 4)^2 / (S - 4), negative if D + 4 is.
+    """Return Danny Kleinman's K = (D + 4)^2 / (S - 4), with the sign of D + 4.
 
     D is the lead in pips, S the sum of both counts; S - 4 is at least 1. The win probability is about
     1/2 + erf(sqrt(K) / 2) / 2.

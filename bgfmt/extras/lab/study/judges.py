@@ -48,7 +48,7 @@ class Worths(NamedTuple):
 
     @property
     def gains(self) -> tuple[Floats, Floats | None, Floats]:
-        """Return the gains of doubling, of redoubling (or None), and of passing a double over taking it."""
+        """Gains of doubling, of redoubling (None if impossible) and of passing a double over taking it, (N,)."""
         redoubled = None
         if self.owned is not None and self.retaken is not None:
             redoubled = np.minimum(self.retaken, 1.0) - self.owned
@@ -81,9 +81,9 @@ class Judge:
 
 
 def of_table(table: Table, name: str | None, score: Score | None) -> Judge:
-    """Return the judge that a table makes for money or at a score; NotCoveredError if it makes none.
+    """Return the judge (source of exact or estimated values) that a table makes, for money or at a score.
 
-    name : of the file, for messages.
+    name : of the file, for messages. score : None for money. NotCoveredError if the table makes none.
     """
     if score is not None:
         for part in of_kind([table], MatchScore):
@@ -100,9 +100,9 @@ def of_table(table: Table, name: str | None, score: Score | None) -> Judge:
 
 
 def by_equities(table: TwoSided, name: str | None) -> Judge:
-    """Return a Judge that values positions by a two-sided table of cubeful money equities.
+    """Return a judge that values positions by a two-sided table of cubeful money equities.
 
-    Losses within the table's error are not wrong. NotCoveredError for a cubeless table.
+    Losses within the table's error are not wrong. name : of the file. NotCoveredError for a cubeless table.
     """
     if not table.cubeful:
         raise NotCoveredError(f"{name or table.kind}: the table is cubeless and judges no doubles")
@@ -120,9 +120,10 @@ def by_equities(table: TwoSided, name: str | None) -> Judge:
 
 
 def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
-    """Return the judge of a table of a match score.
+    """Return a judge that values positions by a table of a match score.
 
-    Its match win probabilities become equities of a game at this score (winning it 1, losing it -1).
+    Its match win probabilities become equities of a game at this score (winning it 1, losing it -1). NotCoveredError
+    if the table is of another score, PositionError if the side on roll cannot gain by doubling.
     """
     roller = match_tables.roller_at(table, score)
     if roller is None:
@@ -159,7 +160,7 @@ def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
 
 
 def estimate_judge(score: Score | None, points: int, chequers: int, name: str | None = None) -> Judge:
-    """Return the judge of the adviser's estimate from the distributions of both sides, which is approximate.
+    """Return a judge that values positions by the adviser's estimate from both sides' distributions of rolls.
 
     score : None for money. points, chequers : of a side. name : of the one-sided table.
     """
@@ -202,18 +203,18 @@ def _at_score(score: Score) -> Callable[[Pairs], Worths]:
 
 
 def of_game(chances: Floats, lose: float, win: float) -> Floats:
-    """Return match win probabilities as equities of a game with the ends `lose` (-1) and `win` (1)."""
+    """Convert match win probabilities to equities: `lose`, the one after losing the game, becomes -1, and `win` 1."""
     return np.asarray((2 * chances - win - lose) / (win - lose))
 
 
 def may_double(score: Score) -> None:
-    """Check that the side on roll can gain by doubling; PositionError if not."""
+    """Raise PositionError if the side on roll cannot gain by doubling at this score."""
     if not score.may_double(0):
         raise PositionError(f"{score}: the side on roll cannot use the cube; there is nothing to study")
 
 
 def as_rule(judge: Judge) -> Rule:
-    """Return a judge as one more rule, so that its own errors can be compared with those of the rules."""
+    """Return a judge (source of values) as a rule of thumb, so that its own errors can be compared with theirs."""
 
     def decide(pairs: Pairs) -> Decisions:
         """Return the decisions (double, redouble, take) that the judge's own values imply."""
@@ -233,9 +234,10 @@ CUBE_LIFE = 2 / 3  # how live the cube is: 0 dead, 1 fully live
 
 
 def chances(win: Floats, score: Score) -> tuple[Floats, Floats]:
-    """Return (N,) match win probabilities of no double and of a double taken, with the cube centered or owned.
+    """Return the match win probabilities of no double, and of a double that is taken, (N,) each.
 
-    win : (N,) cubeless probability of the player on roll to win the game; gammons are ignored.
+    They mix those with a dead and with a live cube. win : (N,) cubeless probability of the player on roll to win the
+    game; gammons are ignored. score : the cube is centered or owned by that player.
     """
     passed = score.after(0, score.cube)
     lost = score.after(0, -score.cube)

@@ -62,9 +62,9 @@ class Tally:
     at: int | None = None
 
     def add(self, yes_rows: Any, gain: Floats, tie: float, rows: Any = None, first: int = 0) -> None:
-        """Add decisions to the counts.
+        """Add the decisions of a rule on M positions to the counts.
 
-        yes_rows : (M,) bool, the rule's decisions.
+        yes_rows : (M,) bool, the rule's decisions (to double, or to take).
         gain : (M,) by how much yes is better than no; within `tie` neither is wrong.
         rows : (M,) bool, which positions to use, all if None.
         first : number of the first position.
@@ -93,29 +93,29 @@ class Tally:
 
     @property
     def wrong_decisions(self) -> int:
-        """Return the number of wrong decisions."""
+        """Number of wrong decisions."""
         return self.wrong_yes + self.wrong_no
 
     @property
     def share(self) -> float:
-        """Return the share of wrong decisions."""
+        """Wrong decisions as a share of all decisions, 0 to 1."""
         return self.wrong_decisions / self.pairs if self.pairs else 0.0
 
     @property
     def mean(self) -> float:
-        """Return the mean loss of all decisions."""
+        """Mean loss over all decisions, in points of the cube before the double."""
         return self.cost / self.pairs if self.pairs else 0.0
 
     @property
     def error(self) -> float:
-        """Return the standard error of `mean` if the pairs are a sample."""
+        """Standard error of `mean`, the positions being a random sample."""
         if self.pairs < 2:
             return inf
         return sqrt(max(0.0, self.squares / self.pairs - self.mean**2) / (self.pairs - 1))
 
     @property
     def mean_wrong(self) -> float:
-        """Return the mean loss of the wrong decisions."""
+        """Mean loss over the wrong decisions, in points of the cube before the double."""
         return self.cost / self.wrong_decisions if self.wrong_decisions else 0.0
 
 
@@ -135,7 +135,8 @@ class Tallies:
     def add(self, decisions: Decisions, worths: Worths, tie: tuple[float, float], first: int) -> None:
         """Add the decisions of the rule on some positions.
 
-        tie : losses up to this are not wrong, for doubles and for answers. first : number of the first position.
+        worths : values of these positions. tie : losses up to this are not wrong, for doubles and for answers. first
+        : number of the first position.
         """
         double, redouble, passing = worths.gains
         self.double.add(decisions.double, double, tie[0], first=first)
@@ -148,12 +149,12 @@ class Tallies:
 
 
 def places(tallies: Sequence[Tally], errors: Sequence[float], blur: float) -> list[tuple[int, int]]:
-    """Return the first and the last place (1 for the least mean loss) that each tally may have.
+    """Return the best and the worst place (1 for the least mean loss) that each rule may have, from its tally.
 
     The order of two is uncertain if their mean losses differ by at most twice the standard error of the difference
     plus `blur`.
 
-    errors : standard errors of the mean losses. blur : error of the judge.
+    errors : standard errors of the mean losses. blur : error of the values by which the rules are judged.
     """
 
     def above(a: int, b: int) -> bool:
@@ -198,7 +199,7 @@ class Section:
         return None if tally.at is None else str(self.sides(tally.at))
 
     def tallies(self, kind: str) -> dict[Rule, Tally]:
-        """Return the tallies of one kind by rule; {} if there are no such decisions at the score.
+        """Return the counts of each rule's decisions of one kind; {} if there are no such decisions at the score.
 
         kind : "double", "redouble", "take" or "answer".
         """
@@ -206,7 +207,10 @@ class Section:
         return {} if None in found.values() else found
 
     def places(self, kind: str) -> list[tuple[int, int]]:
-        """Return the first and the last place (from 1) that each rule may have by its mean loss."""
+        """Return the best and the worst place (from 1) of each rule by its mean loss in one kind of decision.
+
+        kind : "double", "redouble", "take" or "answer".
+        """
         tallies = list(self.tallies(kind).values())
         return places(tallies, [self.error(tally) for tally in tallies], self.judge.own_loss)
 

@@ -37,17 +37,17 @@ class Pairs:
 
     @cached_property
     def win(self) -> Floats:
-        """Return (N,) W, the win probability of the side on roll if both sides play for the fewest rolls."""
+        """Win probability of the side on roll if both sides play for the fewest rolls, (N,)."""
         return racing.win_chance(self.our_chances, self.their_chances)
 
     @cached_property
     def our_rolls(self) -> Floats:
-        """Return (N,) expected rolls of the side on roll."""
+        """Expected rolls of the side on roll, (N,)."""
         return _mean(self.our_chances)
 
     @cached_property
     def their_rolls(self) -> Floats:
-        """Return (N,) expected rolls of the other side."""
+        """Expected rolls of the other side, (N,)."""
         return _mean(self.their_chances)
 
 
@@ -148,7 +148,7 @@ RULES = {rule.name: rule for rule in _ALL}
 
 
 def select_rules(names: tuple[str, ...] = ()) -> tuple[Rule, ...]:
-    """Return the rules of these names, all if none is given; CapabilityError for an unknown name."""
+    """Return the rules of thumb of these names, all if none is given; CapabilityError for an unknown name."""
     strange = [name for name in names if name not in RULES]
     if strange:
         near = suggest_nearest(strange[0], RULES)

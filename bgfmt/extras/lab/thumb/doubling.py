@@ -29,10 +29,10 @@ EFFICIENCY = 0.6
 
 
 def doubles(win: ArrayLike, rolls: ArrayLike, *, owned: bool = False, zone: Zone = "Z1") -> NDArray[np.bool_]:
-    """Return whether the side on roll doubles (with `owned`: redoubles), bool of shape (...,).
+    """Return whether the side on roll doubles by BKG's rule, bool of shape (...,).
 
-    win : its winning chance W. rolls : its expected number of rolls (ENR), rounded up here. zone : the rule between
-    51 and 65 per cent, see the module.
+    win : its win probability. rolls : its expected number of rolls, rounded up here. owned : it redoubles. zone : the
+    rule between 51 and 65 per cent, see the module.
 
     >>> bool(doubles(0.60, 2.5)), bool(doubles(0.60, 2.5, owned=True))
     (True, False)
@@ -44,7 +44,7 @@ def doubles(win: ArrayLike, rolls: ArrayLike, *, owned: bool = False, zone: Zone
 
 
 def takes(win: ArrayLike, *, limit: float = PASS) -> NDArray[np.bool_]:
-    """Return whether a double is taken, bool of shape (...,): unless the doubler's winning chance is above `limit`.
+    """Return whether a double is taken, bool of shape (...,): the doubler's win probability `win` is at most `limit`.
 
     >>> takes([0.79, 0.7901]).tolist()
     [True, False]

@@ -26,10 +26,10 @@ Floats = NDArray[np.float64]
 
 
 def chances(onmove: ArrayLike, other: ArrayLike) -> tuple[Floats, Floats]:
-    """Return the winning chances W of the side on roll and V of the other, float64 of shape (...,).
+    """Return the probabilities W and V that the side on roll and the other bear off first, float64 of shape (...,).
 
     onmove, other : (..., rolls) probabilities of needing exactly 1, 2, ... rolls; the shapes before the last axis
-    broadcast. Conditional probabilities are not formed, so nothing is divided.
+    broadcast. If the distributions are truncated, W + V may be less than 1.
     """
     ours, theirs = (np.asarray(rows, np.float64) for rows in (onmove, other))
     width = max(ours.shape[-1], theirs.shape[-1])
@@ -62,7 +62,7 @@ def win_chance(onmove: ArrayLike, other: ArrayLike) -> Floats:
 def distributions() -> tuple[Floats, Floats]:
     """Return (means, chances) of all home positions by gnubg's position number, solved once.
 
-    means : (54264,) expected rolls (ENR). chances : (54264, 31) float64, P(1), P(2), ..., P(31).
+    means : (54264,) expected rolls. chances : (54264, 31) float64, probabilities of exactly 1, 2, ... 31 rolls.
     """
     table = solver.one_sided(6, gammon=False, recipe="exact")
     assert isinstance(table, OneSided)
@@ -76,9 +76,10 @@ def distributions() -> tuple[Floats, Floats]:
 
 @cache
 def gillogly() -> tuple[NDArray[np.int64], Floats]:
-    """Return (ids, rows) of Gillogly's table, the union.
+    """Return (ids, rows) of Gillogly's table of up to 8 chequers or up to 25 pips.
 
-    ids : (4853,) gnubg's position numbers. rows : (4853, 9) float64, ENR and P(1)..P(8).
+    ids : (4853,) gnubg's position numbers. rows : (4853, 9) float64, expected rolls and probabilities of exactly 1 to
+    8 rolls.
     """
     means, chances = distributions()
     ids = domain_ids("union")

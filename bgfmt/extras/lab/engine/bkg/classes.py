@@ -66,24 +66,24 @@ class Classes:
         self.rest = rest
 
     def of(self, position: Position) -> StateClass:
-        """Return the state-class of a position: the first one that has it."""
+        """Return the state-class of a position: the first class of the system to which it belongs."""
         return next((c for c in self.classes if c.has(position)), self.rest)
 
     def expectation(self, position: Position) -> Number:
-        """Return the expectation of a position (points a game) by its state-class."""
+        """Return the expectation (points a game) of a position after a play, by its state-class."""
         return self.of(position).expects(position)
 
     def before_roll(
         self, position: Position, best: Callable[[Position, tuple[int, int]], Position]
     ) -> Number:
-        """Return the expectation of the side on roll, averaged over the 36 rolls.
+        """Return the expectation (points a game) of the side on roll, averaged over the 36 rolls.
 
         best : returns the position after the best play of (position, dice).
         """
         return weighted_average((r.weight, self.expectation(best(position, (r.high, r.low)))) for r in ROLLS)
 
     def best_by_class(self, position: Position, dice: tuple[int, int]) -> Position:
-        """Return the result in the best category; of several the one with the greatest expectation."""
+        """Return the position after the best play: in the best category, then with the greatest expectation."""
         results = [play.result for play in legal_plays(position, *dice)] or [position]
         return max(results, key=lambda p: (self.of(p).category, self.expectation(p)))
 
@@ -113,9 +113,9 @@ def _play(engine: Engine, position: Position, dice: tuple[int, int]) -> tuple[Po
 
 
 def weighted_average(parts: Iterable[tuple[int, Number]]) -> Number:
-    """Return the average of values weighted by rolls; PositionError unless the rolls add up to 36.
+    """Return the average of values weighted by numbers of rolls of 36.
 
-    parts : (rolls, value) pairs.
+    parts : (rolls, value) pairs. PositionError unless the rolls add up to 36.
 
     >>> weighted_average([(20, Fraction(1)), (16, Fraction(0))])
     Fraction(5, 9)
@@ -163,10 +163,10 @@ class Example:
 
 
 def worked_example(reading: Literal["display", "text"] = "display") -> Example:
-    """Compute the example with the paper's constants.
+    """Compute the example of the paper on BKG (two plays of 6-1) with its constants.
 
-    display : 8 rolls are worth 0.85 when missed and 2 rolls 0.75, as the paper's display adds them up.
-    text : the 8 rolls lead to class IV (0.92) and the 2 to class II (0.85), as its text says.
+    reading : "display": 8 rolls are worth 0.85 when missed and 2 rolls 0.75, as the paper's display adds them up.
+    "text": the 8 rolls lead to class IV (0.92) and the 2 to class II (0.85), as its text says.
     """
     third = Fraction(92, 100)
     second = Fraction(85, 100)

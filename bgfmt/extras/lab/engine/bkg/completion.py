@@ -89,7 +89,10 @@ class Completion:
 
     @classmethod
     def of(cls, words: dict[str, str]) -> Completion:
-        """Parse options of the command line, such as ``{"scale": "1"}``; PositionError for unknown ones."""
+        """Parse options of an engine on the command line, such as ``{"scale": "1"}``.
+
+        words : names and values as text. PositionError for unknown ones.
+        """
         defaults = {field.name: field.default for field in fields(cls)}
         values: dict[str, Any] = {}
         for name, text in words.items():
@@ -101,7 +104,7 @@ class Completion:
         return cls(**values)
 
     def place(self, name: str) -> int:
-        """Return the index of the word chosen for the field `name` among the words that are allowed."""
+        """Return the index of the value of the field `name` among the words that are allowed for it."""
         return get_args(get_type_hints(type(self))[name]).index(getattr(self, name))
 
     @cached_property
@@ -128,7 +131,7 @@ CODES = 4096
 
 @cache
 def escapes_table(reading: Escape = "sum") -> NDArray[np.uint8]:
-    """Return how many rolls of 36 get past each blockade: (4096,) uint8.
+    """Return how many rolls of 36 get past each blockade: (4096,) uint8, indexed by a bit mask.
 
     Bit d - 1 of the index is set if the other side holds the point at distance d.
 

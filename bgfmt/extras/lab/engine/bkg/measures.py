@@ -38,6 +38,8 @@ def measure(position: Position, completion: Completion = C1) -> dict[str, Any]:
 
     J (`position.us`) has just moved, N is next; lists hold the measures of J and of N. p1, p2 and piploss are of J,
     see `hits.Danger`; edge and winfactor are of J; for the others see `kernels.measures.Measures`.
+
+    completion : how gaps in the paper on BKG are filled.
     """
     table = escapes_table(completion.escapes).astype(np.int64)
     moment = completion.place("moment2")
@@ -79,7 +81,10 @@ class Racing(NamedTuple):
 
 
 def racing(completion: Completion, state: GameState) -> Racing:
-    """Return the numbers that BKG uses in a race (expected rolls, win probability, counts), and its decisions."""
+    """Return the numbers that BKG uses in a race (expected rolls, win probability, counts), and its decisions.
+
+    completion : how gaps in the paper on BKG are filled. state : the state before the roll.
+    """
     kernel = completion.kernel
     position = state.position
     board = array_of(position)
@@ -123,11 +128,10 @@ class Turns(NamedTuple):
 
 
 def turns_of(side: Side) -> Turns:
-    """Return Minturns, Maxturns, Minloff and Maxloff of a side that has passed the other.
+    """Return bounds of the rolls that a side, which has passed the other, needs: with 6-6 and with 2-1 every time.
 
-    The last two are 0 if a man is off. For Maxturns men outside come home first, the farthest by each die; men at
-    home need at least as many rolls of 2-1 as their pips and the ones and twos in them require. The result is never
-    too small.
+    For the latter men outside come home first, the farthest by each die; men at home need at least as many rolls of
+    2-1 as their pips and the ones and twos in them require. The bound is never too small.
     """
     counts = array_of(Position(side, Side()))[0].tolist()
     men = [(point, many) for point, many in enumerate(counts) if point]
@@ -165,7 +169,7 @@ def _home(counts: list[int], spare: Callable[[Iterable[int]], int]) -> tuple[int
 
 
 def games_lost(position: Position) -> int:
-    """Return how many games the side on roll has lost for certain, 0 to 3.
+    """Return how many games the side on roll has lost whatever the dice: 0, 1, 2 (gammon) or 3 (backgammon).
 
     It rolls first, so with equal numbers of rolls nothing is lost.
     """
@@ -177,10 +181,10 @@ def games_lost(position: Position) -> int:
 
 
 def most_to_win(position: Position) -> int:
-    """Return the greatest number of games that the opponent of the side on roll can still lose.
+    """Return the most games that the side on roll can still win: 1, 2 (gammon) or 3 (backgammon).
 
-    position : the side on roll, which answers the offer to resign, first. A gammon is impossible if the loser has a
-    man off, or will have one in time even with 2-1 every roll.
+    It is the side that answers an offer to resign. A gammon is impossible if the loser has a man off, or will have
+    one in time even with 2-1 every roll.
     """
     if position.contact:
         return 3

@@ -39,7 +39,7 @@ class Bkg:
         return bool(choosing.takes(self.completion.kernel, array_of(state.position)))
 
     def resign(self, state: GameState) -> int:
-        """Return how many games (0 to 3) BKG resigns: those that it has lost whatever the dice."""
+        """Return how many games (0 to 3) BKG resigns on roll: those that it has lost whatever the dice."""
         return games_lost(state.position)
 
     def accept(self, state: GameState) -> bool:
@@ -77,5 +77,5 @@ class Rated(NamedTuple):
     terms: tuple[float, ...]
 
     def parts(self) -> dict[str, float]:
-        """Return the parts of the points by name, without those that are 0."""
+        """Return the parts of the points of an engaged position by name, without those that are 0."""
         return {name: value for name, value in zip(TERMS, self.terms, strict=True) if value}

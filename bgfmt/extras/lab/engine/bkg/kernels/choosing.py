@@ -22,18 +22,22 @@ COMPLETION = (
 
 @njit()
 def is_engaged(board: Array) -> bool:
-    """Return True if the sides have not passed each other yet."""
+    """Return True if the sides have not passed each other yet.
+
+    board : (2, 26), the side on roll first; men by point, 0 the men off, 25 the bar.
+    """
     return measures.mostback(board[0]) + measures.mostback(board[1]) > 25  # type: ignore[no-any-return]
 
 
 @njit(f"{COMPLETION}, i8.2C, i8.3C, f8.1C")
 def rate(kernel: Kernel, start: Array, boards: Array, gains: Array) -> tuple[int, Array, Array]:
-    """Evaluate the results of a roll and return (part, points, terms).
+    """Rate the boards after each play of a roll as BKG does.
 
     Parameters
     ----------
+    kernel : the engine's options and tables.
     start : the board before the roll.
-    boards, gains : results and their points, from `moves.plays`.
+    boards, gains : the boards and points of the running game, from `moves.plays`.
 
     Returns
     -------
@@ -74,9 +78,10 @@ def rate(kernel: Kernel, start: Array, boards: Array, gains: Array) -> tuple[int
 
 @njit(f"{COMPLETION}, i8, i8.3C, f8.2C")
 def best(kernel: Kernel, part: int, boards: Array, points: Array) -> int:
-    """Return the index of the best result: by points, then by the tie-breaker.
+    """Return the index of the best board after a play: by points, then by the tie-breaker.
 
-    In the bear-off the lesser position number comes next; of results that are still equal the first is best.
+    In the bear-off the lesser position number comes next; of boards that are still equal the first is best. The
+    parameters are arguments and results of `rate`.
     """
     chosen = 0
     for k in range(1, len(boards)):
@@ -92,9 +97,9 @@ def best(kernel: Kernel, part: int, boards: Array, points: Array) -> int:
 
 @njit()
 def adjusted_thirds(us: Array, them: Array) -> int:
-    """Return the adjusted pip count (Keeler-Gillogly) of a side in thirds of a pip.
+    """Return the adjusted pip count (Keeler-Gillogly) of the side `us` in thirds of a pip.
 
-    `bgfmt.extras.lab.study.counts` has the rule.
+    us, them : (26,) men by point, 0 the men off, 25 the bar. `bgfmt.extras.lab.study.counts` has the rule.
     """
     total = 3 * measures.pipcount(us) + 4 * us[1] + 2 * us[2] + us[3]
     men = measures.men(us, 1) - measures.men(them, 1)
@@ -104,9 +109,10 @@ def adjusted_thirds(us: Array, them: Array) -> int:
 
 @njit()
 def count_excess(us: Array, them: Array, margin: int, nearest: bool) -> int:
-    """Return by how much the other side's adjusted count exceeds 1.1 times ours plus `margin` pips.
+    """Return by how much the other side's adjusted pip count exceeds 1.1 times ours plus `margin` pips.
 
-    With `nearest` 1.1 times ours is rounded and the unit is thirds of a pip, else thirtieths.
+    us, them : (26,) men by point, 0 the men off, 25 the bar. nearest : 1.1 times our count is rounded to a pip, and
+    the unit of the result is thirds of a pip; else it is thirtieths.
     """
     count = adjusted_thirds(us, them)
     other = adjusted_thirds(them, us)
@@ -117,7 +123,10 @@ def count_excess(us: Array, them: Array, margin: int, nearest: bool) -> int:
 
 @njit(f"{COMPLETION}, i8.2C, b1")
 def doubles(kernel: Kernel, board: Array, owned: bool) -> bool:
-    """Return True if the side on roll doubles (redoubles if it owns the cube); never while engaged."""
+    """Return True if BKG doubles as the side on roll; never while the sides are engaged.
+
+    owned : it owns the cube, and redoubles.
+    """
     if is_engaged(board):
         return False
     us = running.row(kernel, board[0])
@@ -131,7 +140,7 @@ def doubles(kernel: Kernel, board: Array, owned: bool) -> bool:
 
 @njit(f"{COMPLETION}, i8.2C")
 def takes(kernel: Kernel, board: Array) -> bool:
-    """Return True if a double is taken, the doubler being first; always while engaged."""
+    """Return True if BKG takes a double of the first side of the board; always while the sides are engaged."""
     if is_engaged(board):
         return True
     us = running.row(kernel, board[0])

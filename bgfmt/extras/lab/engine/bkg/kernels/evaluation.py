@@ -25,8 +25,10 @@ TERMS = 7  # GENERAL, NEARDIS, NOTNEARDIS, DEFENSE, the holding bonus, BLOT DANG
 def passing(n: Array, edge: int) -> tuple[int, float]:
     """Return how many of N's men must still pass J's point `edge`, and the probability that one roll is enough.
 
-    This is the table's P(1) of those men, with the board's edge moved to that point: a roll bears off all of them if
-    its dice, or the parts of a double, reach as far.
+    N is the side that moves next, J the one that has just moved. A roll is enough if its dice, or the parts of a
+    double, carry all of these men past the point.
+
+    n : (26,) N's men by point, 25 the bar.
     """
     men = 0
     first = second = 0  # distances of the two farthest
@@ -79,9 +81,9 @@ def _neardis(ours: Array, j: Measures, n: Measures, was: Measures, one: int, edg
 
 @njit()
 def evaluate(kernel: Kernel, was: Measures, start: Array, board: Array, terms: Array) -> float:
-    """Return the heuristic points of a play.
+    """Return the heuristic points that BKG gives to a play in an engaged position.
 
-    was : measures of J before the play. start, board : the boards before and after it.
+    was : measures of the playing side before the play. start, board : the boards before and after it.
     terms : (7,) float64, filled with the parts of the points.
     """
     ours = board[0]

@@ -157,9 +157,9 @@ def _two_dice(free: Array, blot: Array, men: Array, a: int, b: int) -> tuple[int
 
 @njit()
 def danger(j: Array, n: Array) -> Danger:
-    """Return how many rolls of N hit J's blots once or twice, and the pips that J loses.
+    """Return how many rolls of N, the side to move next, hit J's blots once or twice, and the pips that J loses.
 
-    j, n : (26,) men of both sides by their own points.
+    j, n : (26,) men of both sides by their own points, 0 the men off, 25 the bar.
     """
     free, blot, men = _scene(j, n)
     if not blot.any():

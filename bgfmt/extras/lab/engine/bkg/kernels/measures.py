@@ -59,7 +59,10 @@ class Measures(NamedTuple):
 
 @njit()
 def mostback(x: Array) -> int:
-    """Return the point of the farthest chequer, 25 on the bar, 0 when all are off."""
+    """Return the point of the farthest man of a side, 25 on the bar, 0 when all are off.
+
+    x : (26,) men by point, 0 the men off, 25 the bar.
+    """
     point = 25
     while point > 0 and x[point] == 0:
         point -= 1
@@ -68,7 +71,7 @@ def mostback(x: Array) -> int:
 
 @njit()
 def weighted_sum(x: Array, weights: Array) -> int:
-    """Return the sum over all men of the weights of their points, bar included."""
+    """Return the sum of weights[point] over all men of a side, bar (25) included, men off excluded."""
     total = 0
     for point in range(1, 26):
         total += weights[point] * x[point]
@@ -77,7 +80,7 @@ def weighted_sum(x: Array, weights: Array) -> int:
 
 @njit()
 def points(x: Array, first: int, last: int, least: int, most: int) -> int:
-    """Return how many of the points first to last - 1 have between `least` and `most` men."""
+    """Return how many of the points first to last - 1 have at least `least` and at most `most` men of a side."""
     many = 0
     for point in range(first, last):
         many += least <= x[point] <= most
@@ -86,7 +89,7 @@ def points(x: Array, first: int, last: int, least: int, most: int) -> int:
 
 @njit()
 def men(x: Array, lowest: int) -> int:
-    """Return the number of men on the points from `lowest` on and on the bar."""
+    """Return the number of men of a side on the points from `lowest` on and on the bar."""
     total = 0
     for point in range(lowest, 26):
         total += x[point]
@@ -101,9 +104,9 @@ def pipcount(x: Array) -> int:
 
 @njit()
 def escapes(table: Array, y: Array) -> Array:
-    """Return (26,) rolls of 36 that bring a man on each point past the points that `y` has made.
+    """Return for each point how many rolls of 36 bring a man on it past the points that the side `y` has made, (26,).
 
-    table : of `escapes_table`.
+    table : the result of `escapes_table`.
     """
     made = 0
     rolls = np.empty(26, np.int64)
@@ -116,9 +119,9 @@ def escapes(table: Array, y: Array) -> Array:
 
 @njit()
 def moment2(x: Array, form: int) -> float:
-    """Return the squares of the distances of the men behind the mean.
+    """Return the mean (or sum) of squared distances from the mean point, over the men of a side behind that mean.
 
-    form : 0 averages over all men, 1 over those behind, 2 returns the sum.
+    form : 0 divides by the number of all men, 1 by that of those behind, 2 returns the sum.
     """
     many = men(x, 1)
     if many == 0:
@@ -143,7 +146,7 @@ def gaps(x: Array) -> int:
 
 @njit()
 def expallin(x: Array) -> int:
-    """Return the time that a side needs to bring all men home, in halves of a roll of 7 pips.
+    """Return the time that a side needs to bring all men home, in half-rolls of 3.5 pips.
 
     Each man's distance is rounded up on its own.
     """
@@ -152,13 +155,13 @@ def expallin(x: Array) -> int:
 
 @njit()
 def exploff(x: Array) -> int:
-    """Return the time until a side has borne off its first man, in halves of a roll."""
+    """Return the time until a side has borne off its first man, in half-rolls of 3.5 pips."""
     return expallin(x) + (x[0] == 0)  # type: ignore[no-any-return]
 
 
 @njit()
 def expturns(x: Array) -> int:
-    """Return the time that a side needs to bear off all men, in halves of a roll of 7 pips.
+    """Return the time that a side needs to bear off all men, in half-rolls of 3.5 pips.
 
     Each man's distance is rounded up on its own.
     """
@@ -167,7 +170,7 @@ def expturns(x: Array) -> int:
 
 @njit()
 def gammon_danger(x: Array, y: Array) -> bool:
-    """Return True if `x` may not have a man off when `y` has borne off."""
+    """Return True if the side `x` may not have a man off when `y` has borne off all, by their expected rolls."""
     return exploff(x) >= expturns(y)
 
 
@@ -183,9 +186,14 @@ def getbackin(closed: int, men: int) -> float:
 
 @njit()
 def measure_side(table: Array, low: int, form: int, x: Array, y: Array) -> Measures:
-    """Return all measures of a side.
+    """Return all measures of the side `x` against `y`.
 
-    table, low, form : escapes, low and moment of `Kernel`.
+    Parameters
+    ----------
+    table : the result of `escapes_table`.
+    low : last point of the range of Contain.
+    form : see `moment2`.
+    x, y : (26,) men of both sides by their own points, 0 the men off, 25 the bar.
     """
     rolls = escapes(table, y)
     back = mostback(x)

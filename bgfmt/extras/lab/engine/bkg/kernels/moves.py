@@ -36,7 +36,7 @@ def _coming_in(board: Array, start: int, end: int) -> float:
 
 @njit()
 def copy_board(to: Array, of: Array) -> None:
-    """Copy a board; plain loops compile far faster than assignments of arrays."""
+    """Copy a board into `to`; plain loops compile far faster than assignments of arrays."""
     for side in range(2):
         for point in range(26):
             to[side, point] = of[side, point]
@@ -127,7 +127,10 @@ def _reach(board: Array, first: int, second: int, dice: int) -> tuple[int, Array
 
 @njit("i8.2C, i8, i8")
 def plays(board: Array, die: int, other: int) -> tuple[Array, Array]:
-    """Return all legal results of a roll, (m, 2, 26) int64, and their points of the running game, (m,) float64."""
+    """Return the boards after all legal plays of a roll, and their points by the rules of the running game.
+
+    board : (2, 26), the side on roll first. die, other : the dice. The results are (m, 2, 26) int64 and (m,) float64.
+    """
     high = max(die, other)
     low = min(die, other)
     depth, boards, gains = _reach(board, high, low, 4 if high == low else 2)

@@ -18,7 +18,10 @@ OUTSIDE = np.array([(3 - (p - 1) // 6) * ((p - 1) % 6 + 1) * (HOME < p < 25) for
 
 @njit()
 def number(kernel: Kernel, x: Array) -> int:
-    """Return the position number of a side on the six home points, -1 unless all men are home."""
+    """Return the position number of a side on six home points; -1 unless all men are home.
+
+    x : (26,) men by point, 0 the men off, 25 the bar.
+    """
     if measures.mostback(x) > HOME:
         return -1
     total = above = 0
@@ -30,14 +33,17 @@ def number(kernel: Kernel, x: Array) -> int:
 
 @njit()
 def row(kernel: Kernel, x: Array) -> int:
-    """Return the row of the bear-off table for a side (its position number), -1 if the table does not have it."""
+    """Return the row of a side in the bear-off table (its position number); -1 if the table does not have it.
+
+    x : (26,) men by point, 0 the men off, 25 the bar.
+    """
     place = number(kernel, x)
     return place if place >= 0 and kernel.enr[place] < np.inf else -1
 
 
 @njit()
 def off_within(kernel: Kernel, place: int, rolls: int) -> float:
-    """Return the probability that a side (a row of the table) bears off in at most `rolls` rolls."""
+    """Return the probability that a side bears off in at most `rolls` rolls; place : its row of the table."""
     if place == 0:
         return 1.0
     return kernel.chances[place, : min(max(rolls, 0), COLUMNS)].sum()  # type: ignore[no-any-return]
@@ -45,7 +51,10 @@ def off_within(kernel: Kernel, place: int, rolls: int) -> float:
 
 @njit()
 def win_chance(kernel: Kernel, us: int, them: int) -> float:
-    """Return the win probability of the side on roll, W / (W + V), from the rows of both sides in the table."""
+    """Return the win probability of the side on roll: W / (W + V), W and V being the sides' chances to be off first.
+
+    us, them : rows of both sides in the bear-off table.
+    """
     win = lose = 0.0
     ours = theirs = 1.0
     for n in range(COLUMNS):
@@ -58,7 +67,10 @@ def win_chance(kernel: Kernel, us: int, them: int) -> float:
 
 @njit()
 def expected_rolls(kernel: Kernel, x: Array) -> float:
-    """Return the expected rolls (ENR) by the table, outside of it estimated by pips and men."""
+    """Return the expected number of rolls of a side by the bear-off table, outside of it estimated by pips and men.
+
+    x : (26,) men by point, 0 the men off, 25 the bar.
+    """
     place = row(kernel, x)
     if place >= 0:
         return kernel.enr[place]  # type: ignore[no-any-return]
@@ -67,10 +79,13 @@ def expected_rolls(kernel: Kernel, x: Array) -> float:
 
 @njit()
 def worth(kernel: Kernel, board: Array, place: int, mode: int, rolls: int) -> tuple[float, float]:
-    """Return by what a result in the table is ranked (greater is better), and its tie-breaker.
+    """Return (value, tie-breaker) by which a board after a play in the bear-off is ranked; greater is better.
 
-    mode : 0 least ENR; 1 greatest probability of being off in at most `rolls` rolls, then least ENR; 2 least W of the
-    opponent.
+    Parameters
+    ----------
+    board : (2, 26), the side that has played first. place : its row of the bear-off table.
+    mode : 0 least expected rolls; 1 greatest probability of being off in at most `rolls` rolls, then least expected
+        rolls; 2 least win probability of the opponent.
     """
     if mode == 1:
         return off_within(kernel, place, rolls), -kernel.enr[place]
@@ -82,7 +97,7 @@ def worth(kernel: Kernel, board: Array, place: int, mode: int, rolls: int) -> tu
 
 @njit()
 def mode_of(kernel: Kernel, start: Array) -> tuple[int, int]:
-    """Return (mode, rolls), how `worth` ranks the results of a roll from the board `start`.
+    """Return (mode, rolls), which tell `worth` how to rank the plays of a roll from the board `start`.
 
     This is section VII of the paper with its exceptions.
     """
@@ -143,5 +158,5 @@ def score(board: Array, gain: float) -> float:
 
 @njit()
 def tidiness(x: Array) -> int:
-    """Return the tie-breaker of results: fewer men left, then fewer gaps at home, then fewer pips."""
+    """Return the tie-breaker of plays (the greater the better): fewer men left, then fewer gaps, then fewer pips."""
     return -(measures.men(x, 1) * 100 + measures.gaps(x)) * 1000 - measures.pipcount(x)

@@ -26,7 +26,7 @@ COMPLETION = (
 
 @njit("u8")
 def mix(state: Any) -> Any:
-    """Return the number that SplitMix64 gives for a state, uint64 (S. Vigna, 2015; public domain)."""
+    """Return the number that the generator SplitMix64 gives for a state, uint64 (S. Vigna, 2015; public domain)."""
     z = np.uint64(state)
     z = (z ^ (z >> np.uint64(30))) * MIX1
     z = (z ^ (z >> np.uint64(27))) * MIX2
@@ -35,13 +35,13 @@ def mix(state: Any) -> Any:
 
 @njit("u8.1C, u8, i8")
 def begin(state: Array, seed: Any, game: int) -> None:
-    """Set the dice to the beginning of a game of a series; `state` is (1,) uint64."""
+    """Set the state of the dice, (1,) uint64, to the beginning of game number `game` of a series with a seed."""
     state[0] = mix(np.uint64(seed) + mix(np.uint64(game) + GOLDEN))
 
 
 @njit("u8.1C")
 def die_of(state: Array) -> int:
-    """Return the next die (1 to 6) of a game's stream of random numbers and advance the stream."""
+    """Return the next die (1 to 6) of the stream with this state, and advance the state."""
     state[0] += GOLDEN
     return int(((mix(state[0]) >> np.uint64(32)) * np.uint64(6)) >> np.uint64(32)) + 1
 
@@ -50,10 +50,16 @@ def die_of(state: Array) -> int:
 def play(
     kernel: Kernel, start: Array, opening: bool, with_cube: bool, seed: Any, first: int, out: Array
 ) -> None:
-    """Play games first, first + 1, ... of a series and store the results in the rows of `out`, (games, 5) int64.
+    """Play games first, first + 1, ... of a series of BKG against itself; results go to `out`, (games, 5) int64.
 
-    opening : the first roll is an opening roll, whose higher die determines who begins; else the first side rolls.
     A row has the winner (0 the first side), games won (1..3), the cube, turns, and whether a double was passed.
+
+    Parameters
+    ----------
+    kernel : the engine's options and tables.
+    start : the board from which each game starts.
+    opening : the first roll is an opening roll, whose higher die determines who begins; else the first side rolls.
+    with_cube : doubles are allowed.
     """
     state = np.zeros(1, np.uint64)
     board = start.copy()
