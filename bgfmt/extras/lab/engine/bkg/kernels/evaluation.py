@@ -1,4 +1,4 @@
-"""The evaluation of engaged positions in heuristic points (the paper, section VI; docs/theory/bkg.md explains it).
+"""The evaluation of engaged positions in heuristic points (the paper, section VI; our choices: docs/theory/bkg.md).
 
 J has just moved and N moves next; Onmove is J before the play, measured once for a roll.
 """

@@ -1,4 +1,4 @@
-"""Blots and who can hit them: P1, P2 and Piploss (the paper, section V; docs/theory/bkg.md explains the rules).
+"""Blots and who can hit them: P1, P2 and Piploss (the paper, section V; our choices: docs/theory/bkg.md).
 
 The side that has moved, J, owns the blots; N hits next. All points are N's: a hitter on its point q meets a blot on
 its point t, J's own point 25 - t, at the distance q - t.
