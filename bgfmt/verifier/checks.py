@@ -85,12 +85,12 @@ def make_locator(db: Database) -> Locate:
 
 @cache
 def load_published() -> tuple[dict[str, Any], ...]:
-    """Return the entries of data/digests.toml: names, sizes and checksums of published files."""
+    """Return names, sizes and checksums of published database files, one dict a file, from data/digests.toml."""
     return tuple(tomllib.loads((files("bgfmt") / "data" / "digests.toml").read_text("utf-8"))["file"])
 
 
 def check_digest(source: Source) -> Iterator[Finding]:
-    """Compare a file's checksum with those of published files.
+    """Compare a file's checksum with those of published files that bgfmt knows.
 
     Yields a note if the file is a published one, else a finding if a published file has the same size and header.
 
@@ -125,7 +125,7 @@ def check_sense(
 ) -> Iterator[Finding]:
     """Check every row against what theory says of its kind of table (`Table.breaches`), in one pass.
 
-    Yields the first violation of each rule, and a finding if the table holds one number throughout. With `sampled`
+    Yields the first violation of each rule, and a finding if all numbers of the table are equal. With `sampled`
     only some parts of a large table are read. progress : called with (rows done, rows).
     """
     named: set[str] = set()
@@ -235,7 +235,11 @@ def guess_size_cause(source: Source) -> LikelyCause | None:
 
 
 def guess_damage_cause(db: Database, outcome: Outcome | None) -> LikelyCause | None:
-    """Return the likely cause of damage from the numbers of a table and the outcome of the recurrence, or None."""
+    """Return the likely cause of a table's damage, judged by its numbers; None if no known cause fits.
+
+    outcome : result of checking the table against its recurrence (how each entry follows from others), None if not
+    run.
+    """
     table = db.table
     source = db.source
     try:

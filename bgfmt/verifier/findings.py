@@ -187,7 +187,7 @@ class Observations:
 
     @property
     def faults(self) -> tuple[Finding, ...]:
-        """The findings that are not notes."""
+        """The findings that report something wrong, without notes."""
         return tuple(f for f in self.findings if f.rule.kind is not Kind.NOTE)
 
 
@@ -213,14 +213,14 @@ def select_faults(seen: Observations) -> tuple[Finding, ...]:
     """Return the findings that count against the file.
 
     A wrong checksum (`Rule.DIGEST`) counts only if the recurrence did not check the whole table: such a table may be
-    right although it is not the published file, and if it is wrong the recurrence tells more.
+    right although it is not the published file, and if it is wrong the recurrence says more.
     """
     whole = seen.outcome is not None and not seen.limited
     return tuple(f for f in seen.faults if f.rule is not Rule.DIGEST or not whole)
 
 
 def status_of(seen: Observations) -> Status:
-    """Return the status of one table."""
+    """Return the status of one table, which its findings and the outcome of the recurrence determine."""
     rules = {finding.rule for finding in select_faults(seen)}
     outcome = seen.outcome
     failing = outcome is not None and outcome.failing > 0

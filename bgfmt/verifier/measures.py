@@ -20,20 +20,26 @@ class Measure(Protocol):
     """The interface of a measure: a module with these functions."""
 
     def estimate_seconds(self, table: Table) -> float:
-        """Return about how long it takes on one core, 0 if that is not known."""
+        """Return about how many seconds of one core the measurement takes, 0 if that is not known."""
 
     def measure(self, table: Table, threads: int, progress: Progress | None = None) -> dict[str, Any]:
-        """Return what was measured as plain values, a note for kinds of table that are not measured."""
+        """Measure the errors of the table's numbers; return them by name as values that JSON can hold.
+
+        For kinds of table that cannot be measured the result has a note only. progress : called with (done, total).
+        """
 
     def describe(self, found: Mapping[str, Any]) -> Iterator[str]:
-        """Yield the lines of text about a result of `measure`."""
+        """Yield lines of text about `found`, a result of `measure`."""
 
 
 MEASURES: Registry[Measure] = Registry("bgfmt.measures")
 
 
 def measure_of(name: str) -> Measure:
-    """Return the measure of this name; CapabilityError if none is installed."""
+    """Return the measure of errors with this name; CapabilityError if none is installed.
+
+    Measures are entry points of the group `bgfmt.measures`.
+    """
     measure = MEASURES.get(name)
     if measure is None:
         raise CapabilityError(MEASURES.broken.get(name) or f"nothing installed measures errors by --{name}")

@@ -61,13 +61,13 @@ class RepairedTable:
 
     @property
     def is_sufficient(self) -> bool:
-        """True if so much is right that no other candidate is tried."""
+        """True if so many entries were right already that no other reading of the damaged file is tried."""
         intact = self.min_share == MIN_RIGHT_SHARE and not self.left_over
         return self.share > SUFFICIENT_SHARE or (intact and self.share >= self.min_share)
 
     @property
     def share(self) -> float:
-        """Share of the entries that were right already, times the share of the file that the table fills."""
+        """Share (0 to 1) of the entries that were right already, times the share of the file that the table fills."""
         used = len(self.data) / (len(self.data) + self.left_over)
         return (1 - self.changed / max(1, self.entries)) * used
 
@@ -212,9 +212,11 @@ def _candidates(data: bytes, name: str) -> Iterator[tuple[Format[Any], Salvage]]
 
 
 def mend(form: Format[Any], found: Salvage, data: bytes) -> RepairedTable:
-    """Repair a candidate: recompute every wrong entry, and write the table in its format.
+    """Recompute every wrong entry of a table read from a damaged file, and write the table in its format.
 
-    form : the format. found : the table read from the damaged file. data : the damaged file's bytes from there on.
+    form : the format. found : what the damaged file may have been, with its numbers. data : the damaged file's bytes
+    from
+    the table's start on.
     """
     right, changed = proof_of(found.table).recompute(found.table, thread_count(None))
     memory = MemorySink()

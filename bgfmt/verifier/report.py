@@ -99,7 +99,7 @@ class Report:
         return "".join(_in_html(*block) for block in _blocks(self.as_dict()))
 
     def findings_of(self, check: str) -> list[Finding]:
-        """Return the findings of one level, for example "structure"."""
+        """Return the findings and notes of one level, such as "structure", "digest", "sense" or "recurrence"."""
         return [finding for finding in self.findings if finding.rule.check == check]
 
     def raise_for_findings(self) -> Report:
@@ -125,7 +125,7 @@ class Report:
 
 
 def finding_as_dict(finding: Finding) -> dict[str, Any]:
-    """Return a finding as a dict of plain values, without the empty ones."""
+    """Return a finding as a dict of plain values, without fields that are empty or None."""
     out: dict[str, Any] = {
         "check": finding.rule.check,
         "rule": finding.rule.label,

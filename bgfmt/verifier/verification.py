@@ -188,14 +188,22 @@ class Verification:
     announce: Callable[[float], None] | None = None
 
     def on_workers(self, workers: Workers, path: str, part: int, options: Mapping[str, Any]) -> Verification:
-        """Return the same run on the workers of a cluster, which open database `part` of the file themselves."""
+        """Return a verification with the same levels that checks on the workers of a cluster.
+
+        The workers open database number `part` of the file `path` themselves, with `options` as of `bgfmt.open`.
+        """
         spread = Spread(workers, path, part, tuple(options.items()), self.request.progress)
         return replace(self, request=replace(self.request, spread=spread))
 
     def observe(
         self, findings: list[Finding], outcome: Outcome | None, level: str, likely: LikelyCause | None = None
     ) -> Observations:
-        """Return the observations that `report.build` judges."""
+        """Collect what was found out about one table, for `report.build`.
+
+        outcome : result of the recurrence, None if not run. level : the highest level completed. likely : likely
+        cause of
+        damage.
+        """
         limited = not self.reaches("recurrence") or self.request.sample is not None
         return Observations(tuple(findings), outcome, level, limited, self.request.tolerance, likely)
 
@@ -204,7 +212,10 @@ class Verification:
         return LEVELS.index(self.until) >= LEVELS.index(level)
 
     def measure(self, name: str, table: Table) -> dict[str, Any]:
-        """Return what a measure of `bgfmt.verifier.measures` says of a table."""
+        """Measure the errors of a table's numbers by the measure of this name; return its values by name.
+
+        Measures are the entry points of `bgfmt.verifier.measures`.
+        """
         measure = measure_of(name)
         seconds = measure.estimate_seconds(table)
         if self.announce is not None and seconds:

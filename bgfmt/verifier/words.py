@@ -61,7 +61,7 @@ def board(finding: Finding) -> str:
 
 
 def message(finding: Finding) -> str:
-    """Return the sentence for a finding."""
+    """Return the sentence that a report prints for a finding."""
     f = finding
     rule = finding.rule
     if rule is Rule.ENTRY:
@@ -95,7 +95,10 @@ def _entry(f: Finding) -> str:
 
 
 def differences(counts: Mapping[str, float]) -> str:
-    """Return how many stored numbers differ by how much, or measures of the differences, as one phrase."""
+    """Return how many stored numbers differ by how much, as one phrase.
+
+    counts : {difference as text: number of entries}, or measures of the differences by name.
+    """
     if any(isinstance(count, float) for count in counts.values()):
         return ", ".join(f"{name} {size:.1e}" for name, size in counts.items())
     each = ", ".join(f"{count:,} by {size}" for size, count in counts.items())

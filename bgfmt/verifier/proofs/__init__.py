@@ -78,7 +78,7 @@ EXACT = KnownRecipe(
 
 
 def no_offset(entry: int, column: str = "", item: int = 0) -> int | None:
-    """Return None, the byte offset of an entry that lies in no file."""
+    """Return None: the entry lies in no file, so it has no byte offset (default of `Request.locate`)."""
     return None
 
 
@@ -109,7 +109,7 @@ class Request:
         self, table: Table, number: int, stored: Array, right: Array | None, field: str = "",
         at: tuple[str, int] | None = None, meaning: str = "",
     ) -> Finding:  # fmt: skip
-        """Return the finding that an entry holds other numbers than follow from the others.
+        """Return the finding that an entry holds other numbers than those that follow from other entries.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class Request:
         return np.random.default_rng(self.seed % SEED_MODULUS)
 
     def sample_numbers(self, count: int) -> Array | None:
-        """Return the sampled numbers below `count`, sorted; None if every number is to be checked."""
+        """Return `sample` random numbers below `count`, sorted; None if every number is to be checked."""
         if self.sample is None:
             return None
         if self.sample >= count:
@@ -149,11 +149,14 @@ class Proof(Generic[T]):
     solver: ClassVar[str] = ""
 
     def prove(self, table: T, request: Request) -> Outcome | None:
-        """Check the table against the recipes of its kind; return None if no recipe is known."""
+        """Check whether every entry follows from others by a recipe (algorithm and rounding) known for this kind.
+
+        Return None if no recipe is known.
+        """
         return None
 
     def check_statements(self, table: T) -> Iterator[Finding]:
-        """Yield findings about facts that the table states and on which none of its numbers depends."""
+        """Yield findings about metadata that the table states and that none of its numbers depends on."""
         yield from ()
 
     def supports_parts(self, table: T) -> bool:
@@ -161,13 +164,16 @@ class Proof(Generic[T]):
         return False
 
     def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> LikelyCause | None:
-        """Return the likely cause of damage, judged by the integers at bytes `start` to `end` of the file."""
+        """Return the likely cause of damage, judged by the integers at bytes `start` to `end`; None if none fits.
+
+        outcome : the result of `prove`, None if that was not run.
+        """
         return None
 
     def recompute(self, table: T, threads: int) -> tuple[Table, int]:
         """Return the table with every wrong entry computed again, and the number of entries that changed.
 
-        Raises VerificationError if the table cannot be recomputed.
+        threads : number of threads. Raises VerificationError if the table cannot be recomputed.
         """
         raise VerificationError(f"a {table.kind} table cannot be recomputed")
 
@@ -184,7 +190,7 @@ class Proof(Generic[T]):
         return made
 
     def options(self, table: T) -> dict[str, Any]:
-        """Return the solver's options apart from size and recipe.
+        """Return the solver's options, apart from size and recipe, with which such a table is solved.
 
         Raises SolverError if the table does not determine them.
         """
@@ -208,7 +214,7 @@ class Proof(Generic[T]):
         return Finding(Rule.SAME_REMADE, field=recipe)
 
     def recipe(self, name: str) -> KnownRecipe:
-        """Return the recipe of that name."""
+        """Return the known recipe of that name, among those of this kind of table."""
         return next(known for known in self.recipes if known.name == name)
 
 
@@ -219,9 +225,11 @@ def guess_other_size(db: Database) -> LikelyCause | None:
 
 
 def guess_order_or_shift(obeys: Callable[[int, str], bool]) -> LikelyCause | None:
-    """Return a likely cause if the numbers obey the rules in the other byte order, or shifted; else None.
+    """Return a likely cause if the numbers make sense in the other byte order, or shifted by some bytes; else None.
 
-    obeys : called with (bytes shifted, up to 64 either way; byte order "<" or ">"), returns whether they do.
+    obeys : called with (bytes shifted, up to 64 either way; byte order "<" or ">"), returns whether numbers read so
+    obey
+    the rules of their kind.
     """
     if obeys(0, ">"):
         return LikelyCause(Cause.BYTE_ORDER)
@@ -276,7 +284,7 @@ def prove_pairs(
     last_bits: float,
     finding: Callable[[int, Array, Array], Finding] | None = None,
 ) -> Outcome:
-    """Check every entry of a two-sided table of floats against the entries of fewer pips that it depends on.
+    """Check whether every entry of a two-sided table of floats follows from entries of fewer pips, to the last bit.
 
     recipe, last_bits : as in `float_outcome`. finding : called with an entry's number, its stored and its right
     numbers, for the first failing entries in order of pips; default `Request.entry_finding`.
@@ -298,7 +306,7 @@ def prove_pairs(
 
 
 def sort_by_pips(table: Table, numbers: Array) -> Array:
-    """Sort entries us * n + them of a two-sided table by the pips of both sides."""
+    """Sort entries of a two-sided table, given as us * positions + them, by the pips of both sides together."""
     depth = pips(table.points, table.chequers)
     totals = depth[numbers // table.positions] + depth[numbers % table.positions]
     return numbers[np.lexsort((numbers, totals))]

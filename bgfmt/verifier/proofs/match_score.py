@@ -83,7 +83,7 @@ class MatchScoreProof(Proof[MatchScore]):
                 yield Finding(Rule.LAYOUT, field=name, expected=expected, found=found)
 
     def options(self, table: MatchScore) -> dict[str, Any]:
-        """Return the score, match equity table and player.
+        """Return the solver's options: match score, match equity table and which of its players is player a.
 
         Raises SolverError if bgfmt does not have that match equity table.
         """

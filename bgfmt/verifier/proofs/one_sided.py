@@ -209,7 +209,7 @@ class Fit:
 
     @property
     def failing(self) -> int:
-        """Number of failing rows."""
+        """Number of rows that do not follow from the others by the rule."""
         return int((self.fails > 0).sum())
 
 
@@ -387,20 +387,29 @@ class OfRollsProof(Proof[T]):
     located: ClassVar[str] = ""
 
     def rows(self, table: T, floats: Array, rule: int) -> FollowingRows:
-        """Return floats (n, m) as rows of a table of this size, with the rule of that index."""
+        """Return floats (n, m) of all positions, with the rule by which they follow from each other.
+
+        rule : index of the recipe that has the rule.
+        """
         raise NotImplementedError
 
     def rivals(self, table: T) -> Iterator[tuple[str, Array]]:
-        """Yield the tables of this size that other recipes give, each with the recipe's name."""
+        """Yield (recipe's name, floats) of the tables of this size that other programs' recipes give.
+
+        The stored floats are compared with them.
+        """
         raise NotImplementedError
 
     def stored_floats(self, table: T) -> Array:
-        """Return the floats of all positions, (n,) or (n, m), in native byte order."""
+        """Return the table's own floats of all positions, (n,) or (n, m), in native byte order."""
         floats = np.asarray(next(iter(table.arrays().values())))
         return np.array(floats, floats.dtype.newbyteorder("="))
 
     def build_table(self, table: T, rule: int) -> Array:
-        """Compute the whole table by the rule of that index, independently of the stored numbers."""
+        """Compute the floats of all positions by a recipe, independently of the stored numbers.
+
+        rule : index of the recipe.
+        """
         made = np.zeros_like(self.stored_floats(table))
         recurrence.settle(self.rows(table, made.reshape(len(made), -1), rule), np.arange(len(made)))
         return made

@@ -72,7 +72,7 @@ class TwoSidedProof(Proof[StoredEquities]):
         return self.prove_all(table, request)
 
     def prove_all(self, table: StoredEquities, request: Request) -> Outcome:
-        """Check every entry of a table of integers, by the usual recipe and those of other programs."""
+        """Check whether every entry of a table of integers follows from others by the recipe of a known program."""
         return _rounded(table, request)
 
     def supports_parts(self, table: StoredEquities) -> bool:
@@ -129,7 +129,10 @@ class GammonProof(TwoSidedProof):
 
 
 def rule_of(table: StoredEquities) -> recurrence.PairRule:
-    """Return the recurrence rule of a table of integers; on more than 12 points it handles contact."""
+    """Return the rule by which entries of a table of integers follow from each other.
+
+    On more than 12 points, where sides may be in contact, it is the rule that handles contact.
+    """
     kind = recurrence.PairRule if table.points <= contact.PLAIN_POINTS else contact.ContactRule
     return kind(table)
 
@@ -157,7 +160,7 @@ def _rounded(table: StoredEquities, request: Request) -> Outcome:
 
 
 def count_differences(found: recurrence.Pass) -> dict[str, float]:
-    """Return how often each difference (stored minus right, as text) was found."""
+    """Return how many numbers are wrong by each difference: {stored minus right, as text: count}."""
     return {
         f"{k - 9:+d}{' or more' if k == 18 else ' or less' if k == 0 else ''}": int(v)
         for k, v in enumerate(found.histogram)
@@ -166,7 +169,7 @@ def count_differences(found: recurrence.Pass) -> dict[str, float]:
 
 
 def check_all(table: StoredEquities, request: Request) -> recurrence.Pass:
-    """Check every entry of a table, with local threads or on the workers of a cluster."""
+    """Check every entry of a table against those that it follows from, with threads or on a cluster's workers."""
     if request.spread is None:
         return recurrence.check(rule_of(table), threads=request.threads, progress=request.progress)
     found, *others = request.spread.run(check_band, rule_of(table).bands)
@@ -174,14 +177,18 @@ def check_all(table: StoredEquities, request: Request) -> recurrence.Pass:
 
 
 def check_band(db: Database, band: tuple[int, int]) -> recurrence.Pass:
-    """Check the columns `band` of a two-sided table; this runs on a worker."""
+    """Check the entries whose column (position number of the side not on roll) is in `band`; this runs on a worker.
+
+    band : first column, and one past the last.
+    """
     return recurrence.check(rule_of(cast(StoredEquities, db.table)), only=[band])
 
 
 def diagnose_damage(table: StoredEquities, request: Request, found: recurrence.Pass) -> Outcome:
     """Return the outcome for failing entries: which are wrong themselves, which inherit errors, and the right values.
 
-    Only tables of moderate size and damage are recomputed for this; see `Outcome.wrong`.
+    found : the result of checking all entries. Only tables of moderate size and damage are recomputed for this;
+    otherwise `Outcome.wrong` is None.
     """
     n = table.positions
     rule = rule_of(table)

@@ -61,9 +61,9 @@ class ContactRule(PairRule):
 
 @njit("i1.1C, i1.1C, i8, i8, i1.1C, i1.1C")
 def move_chequer(us: Array, them: Array, source: int, die: int, after: Array, met: Array) -> bool:
-    """Move a chequer of ours from index `source` (0 is point 1); return False if it may not move.
+    """Move a chequer of ours from index `source` (0 is point 1) by a die; return False if it may not move.
 
-    after, met : our and their side after the move, filled by this function.
+    us, them : both sides before the move. after, met : our and their side after it, filled by this function.
     """
     points = len(us)
     if us[source] == 0:
@@ -92,9 +92,9 @@ def move_chequer(us: Array, them: Array, source: int, die: int, after: Array, me
 
 @njit()
 def consider(row: Array, after: Array, terms: Array, best: Array) -> None:
-    """Raise `best` to the values of a play that leads to `after` where these are greater.
+    """Raise each value of `best` to that of a play that leads to our side `after`, where the latter is greater.
 
-    row : (n, columns) of the other side. terms : see `Numbering`.
+    row : (n, columns) entries of the other side, on roll, by our position number. terms : see `Numbering`.
     """
     points = len(after)
     number = 0
@@ -112,7 +112,8 @@ def try_order(
 ) -> int:  # fmt: skip
     """Evaluate the plays of the dice in this order that use at least `least` dice, and as many as possible.
 
-    Returns the number of dice that these or earlier plays use. The sources of a double never rise.
+    Returns the number of dice that these or earlier plays use. The points that the chequers of a double leave never
+    rise.
 
     Parameters
     ----------
@@ -154,10 +155,11 @@ def try_order(
 
 @njit("u2.3C, i8.1C, i1.2C, i1.2C, i8.2C, i8.2C")
 def values_in_contact(rows: Array, at: Array, us: Array, them: Array, terms: Array, out: Array) -> None:
-    """Compute makebearoff's values of the sides us[i] and them[i] from row at[i] of `rows` into out[i].
+    """Compute the values, as makebearoff stores them, of the sides us[i] on roll against them[i] into out[i].
 
-    us, them : (m, points) int8. rows : (r, n, columns) uint16, of the other side on roll. out : (m, columns) int64,
-    as stored.
+    us, them : (m, points) int8. rows, at : rows[at[i]] are the entries of them[i] on roll; rows is (r, n, columns)
+    uint16.
+    out : (m, columns) int64.
     """
     points = us.shape[1]
     columns = rows.shape[2]

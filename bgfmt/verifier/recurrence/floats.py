@@ -95,10 +95,10 @@ class FloatRule(PairRule):
 def build_table(
     points: int, chequers: int, columns: int, width: str, *, divide: bool = True, chances: bool = False
 ) -> Array:
-    """Compute equities (n, n, columns) in floats of dtype `width` ("f4" or "f8") throughout, by the rule alone.
+    """Compute equities (n, n, columns) in floats of dtype `width` ("f4" or "f8"), from the rules of the game alone.
 
-    divide : divide sums over the rolls by 36; otherwise multiply by the reciprocal. chances : compute win
-    probabilities instead, of one column.
+    columns : 4, or 1 for cubeless equities. divide : divide sums over the rolls by 36; otherwise multiply by the
+    reciprocal. chances : compute win probabilities instead, of one column.
     """
     starts, results = plays(points, chequers)
     _, order, pips_at = pip_order(points, chequers)
@@ -114,9 +114,10 @@ def build_table(
 
 @njit("f4.3C, i8.1C, f8.2C, f4.2C", "f8.3C, i8.1C, f8.2C, f8.2C")
 def fill_tile(rows: Array, place: Array, doubling: Array, tile: Array) -> None:
-    """Set tile[x, C * k + c] to the value of row k's entry x to the side that moved to x; see `FloatRule`.
+    """Set tile[x, C * k + c] to the value, in column c, of entry x of row k to the side that has moved to x.
 
-    rows : (m, n, C), the other side being on roll.
+    rows : (m, n, C) entries of m sides on roll. place, doubling : see `FloatRule`; the side on roll doubles if it
+    gains.
     """
     many, n, columns = rows.shape
     for k in range(many):
@@ -144,7 +145,10 @@ def _weigh(total: Array, best: Array, weight: float) -> None:
 
 @njit("i8.1C, i4.1C, f4.2C, f4.2C, i8", "i8.1C, i4.1C, f8.2C, f8.2C, i8")
 def expected_tile(starts: Array, results: Array, tile: Array, out: Array, lane: int) -> None:
-    """Set out[u, lane...] to the mean over the rolls of the best tile[x] that u > 0 leads to, lane by lane."""
+    """Set out[u, lane + k] to the mean over the rolls of the greatest tile[x, k], x the results of u > 0.
+
+    starts, results : as `plays.successors` returns them.
+    """
     lanes = tile.shape[1]
     best = np.empty(lanes, tile.dtype)
     total = np.empty(lanes)
@@ -167,9 +171,13 @@ def expected_entries(
     rows: Array, at: Array, us: Array, them: Array, place: Array, doubling: Array, ends: Array, starts: Array,
     results: Array, out: Array,
 ) -> None:  # fmt: skip
-    """Compute the entries (us[i], them[i]), neither 0, from rows[at[i]] into out[i] (C,).
+    """Compute the entries (us[i], them[i]), both with chequers left, from rows[at[i]] into out[i] (C,).
 
-    ends : `off` of a `FloatRule`. For the others see there and `plays`.
+    Parameters
+    ----------
+    rows, at : rows[at[i]] are the stored entries of them[i] on roll.
+    place, doubling, ends : `place`, `doubling` and `off` of a `FloatRule`.
+    starts, results : as `plays.successors` returns them.
     """
     columns = out.shape[1]
     best = np.empty(columns, out.dtype)
@@ -198,9 +206,14 @@ def fill(
     starts: Array, results: Array, order: Array, pips_at: Array, divide: bool, chances: bool, out: Array,
     turned: Array,
 ) -> None:  # fmt: skip
-    """Compute all equities in order of pips into out (n, n, columns), of any float dtype.
+    """Compute the equities of all pairs in order of pips into out (n, n, columns), of any float dtype.
 
-    turned : the same from the other side's view, working space. For divide and chances see `build_table`.
+    Parameters
+    ----------
+    starts, results : results of the rolls, as `plays.successors` returns them.
+    order, pips_at : positions in order of pips, and the index of the first of each pip count.
+    divide, chances : see `build_table`.
+    turned : the same from the other side's view, working space.
     """
     columns = out.shape[2]
     number = out.dtype.type

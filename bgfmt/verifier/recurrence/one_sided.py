@@ -82,23 +82,26 @@ class FollowingRows:
 
     @property
     def arrays(self) -> tuple[tuple[Array, int], ...]:
-        """The arrays of rows, each with the first position that has a row in it."""
+        """The arrays that have rows for positions, each with the first position that has a row in it."""
         raise NotImplementedError
 
     @property
     def keys(self) -> Array:
-        """(n, 1 or 2): what a play minimises, for the time to the last chequer off and to the first."""
+        """(n, 1 or 2) numbers that the best play minimises: for the last chequer off and, if given, the first."""
         raise NotImplementedError
 
     def compute_rows(self, some: Array) -> list[tuple[Array, Array]]:
-        """Compute the rows of the positions `some` by the rule.
+        """Compute the rows of the positions `some` from rows of the positions that their rolls lead to.
 
-        Returns for each array (rows, 36 times the unrounded rows).
+        Returns for each of `arrays` (rows, 36 times the unrounded rows).
         """
         raise NotImplementedError
 
     def update_keys(self, some: Array, follow: list[tuple[Array, Array]]) -> None:
-        """Update the keys of the positions `some` to the rows computed for them."""
+        """Update `keys` of the positions `some` to rows newly computed for them.
+
+        follow : what `compute_rows` returned.
+        """
 
     @cached_property
     def positions(self) -> int:
@@ -107,13 +110,13 @@ class FollowingRows:
 
     @cached_property
     def first_full(self) -> int:
-        """The first position with all fifteen chequers on the board, or the number of positions if there is none."""
+        """The lowest position number with all fifteen chequers on the board; the number of positions if none has."""
         return board.count(self.points, FULL_SIDE - 1 if self.chequers >= FULL_SIDE else self.chequers)
 
     def plays(self, some: Array) -> Array:
         """Find the best play of each roll from the positions `some`, one for each column of `keys`.
 
-        Returns (1 or 2, m, 21) int32, the position after the play.
+        Returns (1 or 2, m, 21) int32, the position number after the play; rolls 11, 21, 22, 31, ... 66.
         """
         keys = self.keys
         best = np.full((keys.shape[1], len(some), plays.ROLLS), -1, np.int32)
@@ -121,12 +124,15 @@ class FollowingRows:
         return best
 
     def locate_rows(self, some: Array) -> list[tuple[Array, Array, Array]]:
-        """Return for each array (array, indices of `some` that have a row in it, their row numbers)."""
+        """Return for each of `arrays` (array, indices of those of `some` that have a row, their row numbers)."""
         held = [(rows, first, np.flatnonzero(some >= first)) for rows, first in self.arrays]
         return [(rows, here, some[here] - first) for rows, first, here in held]
 
     def compare_rows(self, some: Array) -> Iterator[tuple[Array, Array, Array]]:
-        """Yield for each array (positions, True for rows that do not follow, size of their difference)."""
+        """Compare stored rows with those that `compute_rows` gives; yield the result for each of `arrays`.
+
+        Yields (positions, True for rows that differ, greatest difference of each row).
+        """
         for (rows, here, at), (right, _) in zip(self.locate_rows(some), self.compute_rows(some), strict=True):
             stored = rows[at]
             off = np.nan_to_num(np.abs(self.to_comparable(stored) - self.to_comparable(right)), nan=np.inf)
@@ -134,22 +140,23 @@ class FollowingRows:
             yield some[here], bad.any(axis=1), off.max(axis=1, initial=0)
 
     def to_comparable(self, rows: Array) -> Array:
-        """Convert rows to the float64 numbers whose differences are measured."""
+        """Convert rows to the float64 numbers in which differences are measured."""
         return rows.astype(np.float64)
 
 
 def bits_of(floats: Array) -> Array:
-    """Return the bits of floats as integers, (n, m)."""
+    """Return the bits of floats (n,) or (n, m) as integers of the same width, (n, m)."""
     return (floats if floats.ndim > 1 else floats[:, None]).view(f"i{floats.itemsize}")
 
 
 def check(
     rows: FollowingRows, *, which: Array | None = None, threads: int = 1, progress: Progress | None = None
 ) -> tuple[Array, Array]:
-    """Check rows against the rule; return (fails (n,) uint8, largest (n,)).
+    """Check whether rows follow from those of smaller positions by the rule; return (fails (n,) uint8, largest (n,)).
 
-    Bit k of `fails` is set for rows of array k that do not follow; `largest` is the greatest difference of a failing
-    row.
+    Bit k of `fails` is set for positions whose row in array k (see `FollowingRows.arrays`) does not follow; `largest`
+    is
+    the greatest difference of a failing row.
     which : positions to check, all if None.
     """
     fails, largest = np.zeros(rows.positions, np.uint8), np.zeros(rows.positions, rows.unit)
@@ -175,7 +182,7 @@ def check(
 def settle(rows: FollowingRows, which: Array) -> Array:
     """Recompute the rows of the positions `which`, in order of pips, and store them in `rows`.
 
-    Returns (n,) uint8: bit k is set for a position whose row in array k of the table was wrong.
+    Returns (n,) uint8: bit k is set for a position whose row in array k (see `FollowingRows.arrays`) was wrong.
     """
     wrong = np.zeros(rows.positions, np.uint8)
     for some in group_by_pips(rows.points, rows.chequers, which):
@@ -212,7 +219,7 @@ def sum_following_rows(best: Array, rows: Array, dtype: Any, first: int = 0, sav
     "i4.2C, u2.2C, i8, f8, i4.2C",
 )
 def add_rolls(best: Array, rows: Array, first: int, saved: float, sums: Array) -> None:
-    """Add to `sums`, (m, columns), the row that follows each roll, times the roll's weight.
+    """Add to `sums`, (m, columns), the row after each roll, one roll later; doubles once, other rolls twice.
 
     The parameters are those of `sum_following_rows`.
     """
@@ -280,7 +287,10 @@ class Distributions(FollowingRows):
 
     @cached_property
     def keys(self) -> Array:
-        """Ranks of the stored rows (`ranks`); the lower bits are tie labels if the rule has them."""
+        """Mean rolls of the stored rows times 65535, which plays minimise.
+
+        The lower bits are labels that break ties, if the rule has them.
+        """
         saving = len(self.gammon) > 0 and not self.rule.race
         out = np.zeros((self.positions, 1 + saving), np.uint64 if self.rule.lexicographic else np.uint32)
         out[:, 0] = ranks(self.bearoff)
@@ -335,7 +345,7 @@ class Distributions(FollowingRows):
         yield idle, np.ones(len(idle), np.bool_), np.full(len(idle), WHOLE)
 
     def gammon_rows(self) -> Array:
-        """Return the distributions of the rolls until a chequer is off, for all positions, (n, 32) uint16."""
+        """Return the distributions of the rolls until the first chequer is off, for all positions, (n, 32) uint16."""
         out = np.zeros((self.positions, ROLLS), np.uint16)
         out[:, 0] = WHOLE
         if len(self.gammon):
@@ -350,7 +360,7 @@ def ranks(rows: Array) -> Array:
 
 
 def lexicographic_labels(points: int, chequers: int) -> Array:
-    """Rank all positions by chequers on point 1, then 2, ...; return the ranks, uint64, by position number."""
+    """Rank all positions by their chequers on point 1, then on point 2, and so on; uint64 by position number."""
     counts = board.unrank_array(np.arange(board.count(points, chequers)), points)
     order = np.lexsort(counts.T[::-1])
     labels = np.empty(len(order), np.uint64)
@@ -359,7 +369,12 @@ def lexicographic_labels(points: int, chequers: int) -> Array:
 
 
 def decode_rows(table: OneSided, rule: RowRule = GNUBG) -> Distributions:
-    """Read a uint16 table for a rule; with a race rule, the gammon part becomes survival probabilities."""
+    """Read a uint16 table as rows that follow from each other by a rule.
+
+    With a race rule (gammon rows follow the plays of the race) the gammon part becomes survival probabilities: that
+    no
+    chequer is off after k rolls.
+    """
     rows = empty_rows(table.points, table.chequers, rule, gammon=table.gammon is not None)
     bearoff = rows.bearoff
     gammon = rows.gammon
@@ -381,7 +396,10 @@ def decode_rows(table: OneSided, rule: RowRule = GNUBG) -> Distributions:
 
 
 def empty_rows(points: int, chequers: int, rule: RowRule, *, gammon: bool = False) -> Distributions:
-    """Return rows of zeros for a table of this size."""
+    """Return rows of zeros for a table of this size, to be computed.
+
+    gammon : also rows for the first chequer off.
+    """
     n = FollowingRows(points, chequers).positions
     none = np.zeros(0, np.int64)
     full = FollowingRows(points, chequers).first_full if gammon else n
@@ -391,7 +409,10 @@ def empty_rows(points: int, chequers: int, rule: RowRule, *, gammon: bool = Fals
 
 
 def build_table(points: int, chequers: int, rule: RowRule = GNUBG, *, gammon: bool = False) -> Distributions:
-    """Compute the whole table by the rule alone."""
+    """Compute the distributions of all positions by the rule alone.
+
+    gammon : also those of the rolls to the first chequer off.
+    """
     rows = empty_rows(points, chequers, rule, gammon=gammon)
     settle(rows, np.arange(rows.positions))
     return rows
@@ -511,13 +532,19 @@ class Means(FollowingRows):
 
 
 def means_of(points: int, chequers: int, *, gammon: bool = False) -> Array:
-    """Compute the mean rolls to the last chequer off (`gammon`: to the first), by the rule alone; (n,) float64."""
+    """Compute the mean rolls to the last chequer off, (n,) float64, by the rule alone.
+
+    gammon : to the first chequer off instead.
+    """
     first = FollowingRows(points, chequers).first_full if gammon else 1
     return means_among(points, chequers, np.arange(first, board.count(points, chequers)))
 
 
 def means_among(points: int, chequers: int, which: Array) -> Array:
-    """Compute the mean rolls of the positions `which` until play leads to a position outside them; (n,), else 0."""
+    """Compute the mean number of rolls until play leaves the positions `which`, each play minimising it.
+
+    Returns (n,) float64 by position number, 0 for positions that are not in `which`.
+    """
     rows = Means(points, chequers, np.zeros((board.count(points, chequers), 1)))
     settle(rows, which)
     return rows.means[:, 0]
@@ -559,21 +586,29 @@ class Moments(FollowingRows):
         return [(out, out)]
 
     def to_comparable(self, rows: Array) -> Array:
-        """Convert rows to means and squares of deviations, float64."""
+        """Convert rows to means and squares of deviations, float64, in which differences are measured."""
         out = rows.astype(np.float64)
         out[:, 1::2] **= 2
         return out
 
 
 def build_moments(points: int, chequers: int, *, divide: bool = False) -> Array:
-    """Compute the whole table of normal distributions by the rule alone; (n, 4) float32."""
+    """Compute means and standard deviations of all positions by the rule alone; (n, 4) float32.
+
+    Those of the rolls until all chequers are off, then until the first is. divide : divide sums by 36; otherwise
+    multiply
+    by the reciprocal, as the usual build of gnubg does.
+    """
     rows = Moments(points, chequers, np.zeros((board.count(points, chequers), 4), np.float32), divide)
     settle(rows, np.arange(rows.positions))
     return rows.moments
 
 
 def moments_of(rows: Distributions) -> Array:
-    """Compute the mean and deviation of each distribution, added roll by roll in float64; (n, 4) float32."""
+    """Compute mean and standard deviation of each distribution, added roll by roll in float64; (n, 4) float32.
+
+    Columns: all chequers off, then the first.
+    """
     out = np.zeros((len(rows.bearoff), 4), np.float32)
     for k, part in enumerate((rows.bearoff, *([rows.gammon_rows()] if len(rows.gammon) else []))):
         mean = np.zeros(len(part))
@@ -587,7 +622,7 @@ def moments_of(rows: Distributions) -> Array:
 
 
 def float_rows(table: OneSided) -> FloatRows:
-    """Return the rows of a float64 table, with the exact means as keys."""
+    """Return the rows of a float64 table, with the table's unrounded means as numbers that plays minimise."""
     size = table.points, table.chequers
     bearoff = np.ascontiguousarray(np.asarray(table.bearoff), np.float64)
     means = means_of(*size)[:, None]
@@ -603,7 +638,7 @@ FIXED_POINTS = 6
 
 
 def fixed_rule_rows(rows: Array, chequers: int, *, look_ahead: bool) -> Array:
-    """Compute the rows of gnubg's table in memory, each from the given rows that it leads to.
+    """Compute the rows of the table that gnubg builds in memory without a file, each from rows that it leads to.
 
     The table covers 6 points and its rows are not corrected to 65535. Each die is played in the first of five ways
     that is possible, see docs/theory/one-sided.md.

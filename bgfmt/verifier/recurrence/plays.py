@@ -75,7 +75,7 @@ class Numbering(NamedTuple):
 
 @lru_cache(maxsize=32)
 def numbering(points: int) -> Numbering:
-    """Return the tables for computing position numbers on that many points."""
+    """Return tables of binomials, with which position numbers on that many points are computed."""
     terms = np.ascontiguousarray(board.number_terms(points))
     steps = np.zeros((points + 1, terms.shape[1]), np.int64)
     steps[1:, 1:] = np.diff(terms, axis=1)
@@ -111,7 +111,7 @@ SPACE = f"bgfmt.verifier.recurrence.plays:Space({NUMBERING}, i8.3C, i8.1C, i8.1C
 
 @njit()
 def make_workspace(numbering: Numbering) -> Space:
-    """Return working space for one thread."""
+    """Return working space of one thread for listing plays on the points of `numbering`."""
     slots = 6 * numbering.points + 3
     return Space(
         numbering,
@@ -145,7 +145,11 @@ def unrank(x: int, points: int, terms: Array, above: Array) -> None:
 def move(
     steps: Array, boards: Array, numbers: Array, occupied: Array, before: int, i: int, t: int, after: int
 ) -> None:
-    """Fill slot `after` with the board of slot `before` after a chequer has moved from index i to t (-1: off)."""
+    """Fill slot `after` of the working space with the board of slot `before` after one chequer has moved.
+
+    i, t : index (point - 1) that it leaves, and where it lands; -1 is off. steps : of a `Numbering`. boards, numbers,
+    occupied : the fields of a `Space`.
+    """
     points = len(steps) - 1
     first = points - i
     end = points - t
@@ -165,9 +169,9 @@ def move(
 
 @njit()
 def landing(i: int, die: int, top: int) -> int:
-    """Return where a chequer on index i lands with `die`: an index, -1 for off, or NOWHERE if it may not move.
+    """Return where a chequer on index i (point i + 1) lands with `die`: an index, -1 for off, or NOWHERE.
 
-    top : the highest occupied index.
+    NOWHERE means that it may not move. top : the highest occupied index.
     """
     t = i - die
     if t >= 0:
@@ -182,7 +186,7 @@ def landing(i: int, die: int, top: int) -> int:
 
 @njit(f"{SPACE}, i8")
 def begin(space: Space, x: int) -> None:
-    """Fill the slots for position x: its own board, and the boards after one chequer has moved with one die."""
+    """Fill the slots of the working space for position x: its own board, and those after one move with each die."""
     points = space.numbering.points
     steps = space.numbering.steps
     boards = space.boards
@@ -205,7 +209,14 @@ def begin(space: Space, x: int) -> None:
 def last_moves(
     boards: Array, number: int, occupied: int, board: int, die: int, highest: int, out: Array, count: int
 ) -> int:
-    """Add to `out` the numbers after a move with `die` from index `highest` or below; return the new count."""
+    """Add to `out` the position numbers after one more move with `die` from index `highest` or below.
+
+    Parameters
+    ----------
+    boards, board : the boards of a `Space`, and the slot of the one to play.
+    number, occupied : that board's position number, and how many of its points are occupied.
+    count : how many numbers `out` has so far. Returned is the new count.
+    """
     points = boards.shape[2] - 1
     if number == 0:
         out[count] = 0
@@ -223,9 +234,11 @@ def last_moves(
 
 @njit()
 def double_moves(space: Space, board: int, die: int, highest: int, count: int) -> int:
-    """Add to `out` the numbers after three more moves of a double, and return the new count.
+    """Add to `space.out` the position numbers after three more moves of a double; return the new count.
 
-    The sources of the moves never rise, so that each play is found once.
+    The points that chequers leave never rise, so that each play is found once. board : slot of the board after the
+    first
+    move. highest : the index that the first chequer left. count : how many numbers `out` has so far.
     """
     steps = space.numbering.steps
     boards = space.boards
@@ -258,9 +271,11 @@ def double_moves(space: Space, board: int, die: int, highest: int, count: int) -
 
 @njit()
 def roll_plays(space: Space, a: int, b: int, orders: int) -> int:
-    """List in `space.out` the position numbers after every play of dice a + 1 >= b + 1, in order; return their count.
+    """List in `space.out` the position numbers after every play of dice a + 1 >= b + 1; return their count.
 
-    orders : 1 if playing the smaller die first gives no new position, else 2.
+    The larger die is played first, then the smaller first; each from the highest point down. orders : 1 if playing
+    the
+    smaller die first gives no new position, else 2.
     """
     count = NONE
     points = space.numbering.points
@@ -308,9 +323,10 @@ def find_least(out: Array, count: int, keys: Array, column: int) -> int:
     f"{NUMBERING}, i8.1C, u8.2C, i8, i4.3C",
 )
 def best_plays(numbering: Numbering, which: Array, keys: Array, full: int, best: Array) -> None:
-    """Set best[k, i, roll] to the position after the first play of least keys[:, k] from position which[i] > 0.
+    """Set best[k, i, roll] to the position after that play from which[i] (not 0) whose keys[:, k] is least.
 
-    k = 1 : only for positions from `full` on.
+    Of equal keys the first play counts. full : for k = 1 (first chequer off) only positions from this number on are
+    set.
     """
     space = make_workspace(numbering)
     for i in range(len(which)):
@@ -380,9 +396,11 @@ def pips(points: int, chequers: int) -> Array:
 
 @lru_cache(maxsize=4)
 def pip_order(points: int, chequers: int) -> tuple[Array, Array, Array]:
-    """Sort the positions by pips.
+    """Sort the positions of one side by pips.
 
-    Returns (pips, positions in order, index of the first of each pip count, with an end).
+    Returns (pip count of each position, positions in order, index in that order of the first of each pip count and,
+    last,
+    the number of positions).
     """
     counted = pips(points, chequers)
     order = np.argsort(counted, kind="stable")

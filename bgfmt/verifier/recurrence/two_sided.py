@@ -75,7 +75,12 @@ class PairRule:
 
     @cached_property
     def ends(self) -> tuple[Array, Array]:
-        """Values of finished games, (n, columns) by the other side's position: for a winner, and for a loser."""
+        """Values of finished games as stored, each (n, columns) by position number of the side with chequers left.
+
+        The first is the value to a side on roll that has borne off against that side; the second is that to that side
+        on
+        roll, when the other has borne off.
+        """
         if isinstance(self.table, GammonTwoSided):
             units = (self.table.win_equities() * ONE).astype(np.int64)
             return ZERO + units, ZERO - units
@@ -83,10 +88,11 @@ class PairRule:
         return won, np.zeros_like(won)
 
     def fill(self, rows: Array, them: Array, expected: Array, lane: int) -> None:
-        """Compute the entries of every u > 0 against the sides `them` into a part of `expected`.
+        """Compute the entries of all sides on roll u > 0 against the sides `them` into a part of `expected`.
 
-        expected[u, lane + columns * k + c] becomes column c against side them[k]. rows : (len(them), n, columns)
-        stored rows of those sides.
+        expected[u, lane + columns * k + c] becomes column c of the entry against them[k]. rows : (len(them), n,
+        columns)
+        stored entries of these sides on roll.
         """
         tile = np.empty((self.n, self.lanes), np.int16)
         total = np.empty(self.lanes, np.int32)
@@ -96,13 +102,16 @@ class PairRule:
         expected_tile(self.starts, self.results, places, tile, total, self.gammons, expected, lane, lanes)
 
     def values(self, rows: Array, at: Array, us: Array, them: Array) -> Array:
-        """Compute the entries (us, them) from rows[at], the stored rows of `them`; return (m, columns) as stored."""
+        """Compute the entries of us[i] on roll against them[i] from rows[at[i]]; return (m, columns) as stored.
+
+        rows, at : rows[at[i]] are the stored entries of them[i] on roll.
+        """
         out = np.zeros((len(us), self.columns), np.int64)
         values_of(rows, at, us, them, self.starts, self.results, self.gammons, *self.ends, out)
         return out
 
     def compute_entries(self, numbers: Array) -> Array:
-        """Compute the entries us * n + them from the stored ones; return (m, columns)."""
+        """Compute entries, given as us * n + them, from the stored ones that they depend on; return (m, columns)."""
         us, them = np.divmod(numbers, self.n)
         if isinstance(self.equities, np.ndarray) and self.equities.flags.aligned:
             return self.values(self.equities, them, us, them)
@@ -115,12 +124,12 @@ class PairRule:
         return out
 
     def read_entries(self, numbers: Array) -> Array:
-        """Read the stored entries us * n + them; return (m, columns)."""
+        """Read the stored entries with these numbers us * n + them; return (m, columns)."""
         return np.asarray(self.equities[np.divmod(numbers, self.n)]).astype(self.dtype)
 
     @property
     def bands(self) -> list[tuple[int, int]]:
-        """Column ranges (first, past the last) that can be checked separately, in the order of the file."""
+        """Ranges (first, past the last) of sides not on roll that can be checked separately, in the file's order."""
         n = self.n
         entry = self.columns * self.dtype.itemsize
         per_tile = max(1, self.lanes // self.columns)
@@ -156,13 +165,19 @@ class PairReader:
                     self._fd = os.open(table.provenance, os.O_RDONLY)
 
     def rows(self, start: int, stop: int) -> Array:
-        """Read rows start..stop-1 in the file's order; (stop - start, n, columns), columns by position number."""
+        """Read the entries of the start-th to the (stop-1)-th side on roll, in the file's order of sides.
+
+        Returns (stop - start, n, columns); the second axis is by position number.
+        """
         if self.packed:
             return np.ascontiguousarray(self.rows_array[self.order[start:stop]], self.dtype)
         return self.piece(start, stop, 0, self.n).reshape(stop - start, self.n, self.columns)
 
     def piece(self, start: int, stop: int, first: int, last: int) -> Array:
-        """Read columns first..last-1 of rows start..stop-1, in the file's order; (rows, columns read)."""
+        """Read entries of sides on roll start..stop-1 against sides first..last-1, both in the file's order of sides.
+
+        Returns (stop - start, (last - first) * columns).
+        """
         width = (last - first) * self.columns
         if self.packed:
             made = self.rows_array.piece(np.arange(start, stop), first, last)  # type: ignore[attr-defined]
@@ -216,7 +231,10 @@ class Pass:
 
     @classmethod
     def from_differences(cls, entries: int, numbers: Array = NONE, off: Array = NONE) -> Pass:
-        """Return the result for `entries` entries of which `numbers` fail, with differences off (m, columns)."""
+        """Return the result of checking `entries` entries, of which those with these numbers fail.
+
+        off : (m, columns) stored minus right numbers of the failing entries.
+        """
         counted = np.clip(np.nan_to_num(off[off != 0]), -9, 9).astype(np.int64) + 9
         largest = float(np.nan_to_num(np.abs(off), nan=np.inf).max(initial=0))
         return cls(
@@ -245,9 +263,9 @@ def check(
     progress: Progress | None = None,
     only: Sequence[tuple[int, int]] | None = None,
 ) -> Pass:
-    """Check every entry of a table against the value that its own smaller entries give, to the last bit.
+    """Check whether every entry of a table follows, to the last bit, from stored entries of fewer pips.
 
-    only : check only these of the rule's `bands`.
+    rule : the table with the rule by which entries follow. only : check only these of the rule's `bands`.
     """
     n, columns, grid = rule.n, rule.columns, PairReader(rule)
     found = Pass.from_differences(n * n)
@@ -311,7 +329,7 @@ def check(
 
 @np.errstate(all="ignore")
 def check_some(rule: PairRule, numbers: Array) -> Pass:
-    """Check the entries `numbers` against the values that smaller ones give, to the last bit."""
+    """Check whether the entries with these numbers (us * n + them) follow, to the last bit, from stored entries."""
     stored = rule.read_entries(numbers)
     right = rule.compute_entries(numbers).astype(rule.dtype)
     bits = np.dtype(f"i{rule.dtype.itemsize}")
@@ -320,11 +338,12 @@ def check_some(rule: PairRule, numbers: Array) -> Pass:
 
 
 def settle(rule: PairRule, failing: Array | None) -> tuple[Array, Array]:
-    """Repair a table in order of pips, using each corrected entry for those after it.
+    """Recompute wrong entries of a table in order of pips, using each corrected entry for those after it.
 
     Returns (the corrected table, numbers of the entries that were wrong).
 
-    failing : entries us * n + them with which to begin, if sides have passed each other; None to compute all.
+    failing : numbers us * n + them of the entries with which to begin; entries that depend on a corrected one follow.
+    None to compute all, as is done in any case if sides may be in contact.
     """
     n, work = rule.n, np.array(np.asarray(rule.equities), rule.dtype)
     flat = work.reshape(n * n, -1)
@@ -366,7 +385,8 @@ def settle(rule: PairRule, failing: Array | None) -> tuple[Array, Array]:
 def decide_cube(nd: Any, dt: Any) -> Any:
     """Return the value of the side on roll with its best cube action: no double, double and take, or double and pass.
 
-    nd : value without doubling. dt : value in units of the cube if the other side owns it; doubled it counts 2 * dt.
+    In units of 1/32767.5 of an equity. nd : value without doubling. dt : value, for a cube at 1, if the other side
+    owns the cube; after a double it counts twice.
     """
     half = nd // 2 if nd >= 0 else -((-nd) // 2)
     if dt >= half:
@@ -376,13 +396,20 @@ def decide_cube(nd: Any, dt: Any) -> Any:
 
 @njit("i8, i8")
 def decide_cube_with_gammons(nd: Any, dt: Any) -> Any:
-    """Return the same for numbers in 16383ths."""
+    """Return the value of the side on roll with its best cube action, in units of 1/16383 of an equity.
+
+    nd, dt : as of `decide_cube`.
+    """
     return max(nd, min(2 * dt, ONE))
 
 
 @njit("u2.2C, i4, b1", "u2.2C, i8, b1")
 def negate_for_opponent(row: Array, j: int, gammons: bool) -> Any:
-    """Return the four equities of entry j of a row (n, columns) uint16 from the other side's view, cube decided."""
+    """Return the four equities of entry j of a row from the view of the side that waits, after the best cube action.
+
+    row : (n, columns) uint16, entries of a side on roll. gammons : whether values are in 16383ths, see
+    `bgfmt.tables.GammonTwoSided`.
+    """
     e0 = np.int32(row[j, 0]) + LOW
     if gammons:
         if row.shape[1] == 1:
@@ -401,9 +428,9 @@ def negate_for_opponent(row: Array, j: int, gammons: bool) -> Any:
 
 @njit()
 def raise_best(row: Array, j: int, gammons: bool, best: Array) -> None:
-    """Raise `best` to the values of a play that leads to j where these are greater.
+    """Raise each value of `best` to that of a play that leads to our side j, where the latter is greater.
 
-    row : (n, columns) of the other side.
+    row : (n, columns) entries of the other side, on roll. gammons : as of `negate_for_opponent`.
     """
     e0, e1, e2, e3 = negate_for_opponent(row, j, gammons)
     best[0], best[1], best[2], best[3] = (
@@ -416,7 +443,10 @@ def raise_best(row: Array, j: int, gammons: bool, best: Array) -> None:
 
 @njit("i8.1C, b1, i8.1C")
 def store_mean(total: Array, gammons: bool, out: Array) -> None:
-    """Set out (columns,) to total / 36 plus 32768, truncated or (gammons) rounded to the nearest."""
+    """Set out (columns,) to the stored integers for sums over the 36 rolls: total / 36 plus 32768.
+
+    The quotient is truncated or, with `gammons`, rounded to the nearest.
+    """
     more = 18 if gammons else 0
     for c in range(len(out)):
         value = total[c]
@@ -425,9 +455,9 @@ def store_mean(total: Array, gammons: bool, out: Array) -> None:
 
 @njit("u2.3C, b1, i2.2C")
 def fill_tile(rows: Array, gammons: bool, tile: Array) -> None:
-    """Set tile[j, columns * k + c] to column c of entry j of row k from the other side's view.
+    """Set tile[j, columns * k + c] to column c of entry j of row k, from the view of the side that waits.
 
-    rows : (k, n, columns). tile : (n, LANES) int16. See `negate_for_opponent`.
+    rows : (k, n, columns) entries of sides on roll. tile : (n, LANES) int16. See `negate_for_opponent`.
     """
     many, n, columns = rows.shape
     for k in range(many):
@@ -446,13 +476,16 @@ def expected_tile(
     starts: Array, results: Array, places: Array, tile: Array, total: Array, gammons: bool, out: Array, lane: int,
     lanes: int,
 ) -> None:  # fmt: skip
-    """Compute the values of every u > 0 against the rows of a tile, as stored, into out[u, lane : lane + lanes].
+    """Compute the stored values of all sides on roll u > 0 against those of a tile.
+
+    They go into out[u, lane : lane + lanes]. A tile has the entries of a few sides, seen by the side that waits, see
+    `fill_tile`.
 
     Parameters
     ----------
     starts, results : see `plays`.
     places : (n,) int32, 0 and up: the tile's lines are in the order of position numbers.
-    tile : see `fill_tile`.
+    tile, gammons : see `fill_tile`.
     total : (LANES,) int32, working space.
     out : (n, width) uint16.
     """
@@ -477,9 +510,10 @@ def values_of(
     rows: Array, at: Array, us: Array, them: Array, starts: Array, results: Array, gammons: bool, won: Array,
     lost: Array, out: Array,
 ) -> None:  # fmt: skip
-    """Compute the values of the pairs (us[i], them[i]) from rows[at[i]] into out (m, columns) int64, as stored.
+    """Compute the values of us[i] on roll against them[i] from rows[at[i]] into out (m, columns) int64, as stored.
 
-    won, lost : values of finished games, see `PairRule.ends`.
+    rows, at : rows[at[i]] are the entries of them[i] on roll. starts, results : see `plays`. won, lost : values of
+    finished games, see `PairRule.ends`.
     """
     best = np.empty(4, np.int64)
     total = np.empty(4, np.int64)
