@@ -100,8 +100,10 @@ class Words:
 def split(words: tuple[str, ...], *, roll: bool = False) -> Words:
     """Split the arguments into databases, position and roll, which may be in any order.
 
-    Files, folders and names with a database's suffix are databases; the last of the other words is the roll if it
-    looks like one; the rest, quoted or not, is the position, or `-` for one position per line of standard input.
+    Files, folders and names with a database's suffix are databases; with `roll` the last of the other words is the
+    roll if
+    it looks like one; the rest, quoted or not, is the position, or `-` for one position per line of standard input.
+    UsageError if there is no position, or a word is none of these.
     """
     paths = [word for word in words if _is_database(word)]
     rest = [word for word in words if not _is_database(word)]
@@ -137,7 +139,7 @@ def _is_database(word: str) -> bool:
 
 
 def has_database_suffix(name: str) -> bool:
-    """Return True if a file's name ends like that of a database."""
+    """Return whether a file's name ends in a suffix that some format of databases has."""
     return name.lower().endswith(
         (*OTHER_SUFFIXES, *(suffix for sign in formats.signatures().values() for suffix in sign.suffixes))
     )
@@ -174,7 +176,10 @@ def switch_of(name: str) -> str:
 
 
 def question_options(*names: str, **about: str) -> Callable[[F], F]:
-    """Return a decorator that adds the query options with these names; `about` overrides help texts by name."""
+    """Return a decorator that adds the options of a query with these names (fields of `Question`) to a command.
+
+    about : help texts, by name, that replace the usual ones.
+    """
     added = []
     for name in names:
         one = options()[name]
@@ -192,9 +197,11 @@ def question_options(*names: str, **about: str) -> Callable[[F], F]:
 
 
 def question_and_limit_options(*names: str) -> Callable[[F], F]:
-    """Return a decorator that adds query options, passed as one `question`, and the options of limits and files.
+    """Return a decorator that adds query options, and those of limits and files, to a command.
 
-    Those are `--limit`, `--settle`, `--as` and `--part`.
+    names : the query options, fields of `Question`; their values are passed as one `question`. The others are
+    `--limit`,
+    `--settle`, `--as` and `--part`.
     """
     late = [name for name in names if name in ("oracle", *MET)]
     early = [name for name in names if name not in late]
@@ -205,7 +212,7 @@ def question_and_limit_options(*names: str) -> Callable[[F], F]:
 
 
 def gather_question(*names: str) -> Callable[[F], F]:
-    """Return a decorator that passes the options of these names to a function as one `question`."""
+    """Return a decorator that passes the options of these names, fields of `Question`, as one argument `question`."""
 
     def decorate(function: F) -> F:
         @wraps(function)
@@ -240,7 +247,10 @@ engine_options = combine(
 
 
 def equity_table(name: str | None, extend: bool | None) -> met.Met | None:
-    """Return the match equity table for the values of `--met` and `--extend-met`; None if neither is given."""
+    """Return the match equity table for the values of `--met` and `--extend-met`; None if neither is given.
+
+    name : name or file of the table. extend : whether it answers scores beyond its length.
+    """
     if name is None and not extend:
         return None
     try:
@@ -285,9 +295,12 @@ def engine_adviser(
 def adviser(
     said: Words, question: Question, limit: int | None, described: str | None, part: int | None
 ) -> Iterator[Advisor]:
-    """Build an adviser over the databases named, or this machine's default ones, with progress on a terminal.
+    """Build an adviser over the databases named, or this machine's default ones, and close it at the end.
 
-    For many queries the limits are lower, so that none delays the others for long.
+    said : the parsed arguments. limit : work per query, in pairs of boards times cube states. described, part :
+    format of
+    a file without header, and number of the database in a file. For many queries the limits are lower, so that none
+    delays the others for long. Progress is shown on a terminal.
     """
     question = replace(question, met_player=question.met_player or 0)
     beside = replace(ASKED, beside=Limits.beside) if said.paths else ASKED
@@ -322,7 +335,10 @@ def title(state: GameState) -> str:
 
 
 def answer_stdin(answer: Callable[[str], Plain], style: str = "text") -> int:
-    """Answer each line of standard input by a line of JSON, or in the text of another program."""
+    """Answer each line of standard input by a line of JSON; with another `style`, in the text of that program.
+
+    Return the exit code: 1 if any line had an error, else 0.
+    """
 
     def one(text: str) -> Any:
         found = answer(text)
@@ -349,7 +365,12 @@ def say(
     as_json: bool,
     style: str = "text",
 ) -> None:
-    """Print an answer as JSON, in a style or as `lines`, and the lines `aside` that explain what was ignored."""
+    """Print an answer: as JSON, as the text of another program (`style`), or as `lines`.
+
+    asked : the text of the query. aside : lines about what was ignored; printed after `lines`, else on stderr.
+    UsageError
+    if both JSON and a style are requested.
+    """
     if as_json and style != "text":
         raise click.UsageError(f"either --json or --format {style}")
     if style == "text" and not as_json:
@@ -469,7 +490,7 @@ def _explain_unused_tables(
 
 
 def board_of(asked: GameState | Side | Position) -> str:
-    """Return the drawn board, or one side's home board or points alone."""
+    """Return a drawing as text: of a state or position the whole board, of a side its own points alone."""
     if isinstance(asked, GameState):
         return draw(asked.position, asked.chequers)
     return draw(asked) if isinstance(asked, Position) else draw_side(asked)

@@ -121,7 +121,7 @@ def answer_lines(
 
 
 def insight_lines(answer: questions.CubeAnswer | questions.MatchCubeAnswer) -> list[str]:
-    """Format the explanation of a cube action, if one was requested, as lines of text."""
+    """Format the reasons of a cube action (take point, market losers, best rolls) as lines; none if not requested."""
     return ["", *(f"  {line}" for line in answer.insight.lines)] if answer.insight else []
 
 

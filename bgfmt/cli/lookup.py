@@ -71,7 +71,10 @@ def lookup(
 
 
 def asked_of(table: Table, text: str) -> list[tuple[str, Side | Position]]:
-    """Parse a text to what is looked up: (label, side or position), twice for both sides in one-sided tables."""
+    """Parse a text to what is looked up in a table, as pairs (label, side or position).
+
+    A one-sided table gets two pairs, one for each side, if the text has both.
+    """
     if text.startswith("#") and text[1:].isdecimal():
         return [("", table.unrank(int(text[1:])))]
     if table.sides == 2:

@@ -99,7 +99,10 @@ as_option = click.option(
 
 
 def refuse_ignored(by: str, names: str) -> None:
-    """Raise UsageError if an option was typed that is ignored `by` another; `names` are separated by blanks."""
+    """Raise UsageError if the user gave an option that has no effect with another.
+
+    by : the other option. names : the options without effect, separated by blanks.
+    """
     context = click.get_current_context()
     for parameter in context.command.params:
         given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
@@ -108,7 +111,7 @@ def refuse_ignored(by: str, names: str) -> None:
 
 
 def parse_bytes(_: Any, __: Any, text: str | None) -> int | None:
-    """Convert a number of bytes such as 2G to an int (callback of an option)."""
+    """Convert a number of bytes such as 2G to an int; None stays None (callback of an option)."""
     if text is None:
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", text.strip().upper())
@@ -118,12 +121,12 @@ def parse_bytes(_: Any, __: Any, text: str | None) -> int | None:
 
 
 def origin(db: Database) -> dict[str, Any]:
-    """Return the source of a database's answers: its file's name and path, and its maximum errors."""
+    """Return the fields that name a database as the source of answers: file name, path and maximum errors."""
     return {"table": os.path.basename(db.name), "path": db.name, "max_error": db.table.errors() or None}
 
 
 def written_fields(path: str, **more: Any) -> dict[str, Any]:
-    """Return what `bgfmt info --json` prints about a file that was written, and the fields `more`."""
+    """Return what `bgfmt info --json` prints about a file just written, with the fields `more` added."""
     import bgfmt
 
     try:
@@ -134,7 +137,7 @@ def written_fields(path: str, **more: Any) -> dict[str, Any]:
 
 
 def echo_written(path: str, **more: Any) -> None:
-    """Print what `bgfmt info --json` says of a file that was made, and `more`."""
+    """Print as JSON what `bgfmt info --json` prints about a file just written, with the fields `more` added."""
     echo_json(written_fields(path, **more))
 
 

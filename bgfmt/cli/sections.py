@@ -17,7 +17,7 @@ OTHER = "Other"
 
 
 def section(title: str) -> Callable[[C], C]:
-    """Return a decorator that lists a command in a section of the help."""
+    """Return a decorator that sets the section of `bgfmt --help` in which a command is listed."""
 
     def decorate(command: C) -> C:
         command.section_title = title  # type: ignore[attr-defined]
@@ -27,6 +27,6 @@ def section(title: str) -> Callable[[C], C]:
 
 
 def section_of(command: click.Command) -> str:
-    """Return the title of a command's section; `OTHER` for a plugin's command that names none."""
+    """Return the title of the help section of a command; `OTHER` for a plugin's command that names none."""
     title = getattr(command, "section_title", OTHER)
     return title if title in SECTIONS else OTHER

@@ -59,17 +59,20 @@ common_options = options.combine(
 
 
 def recipe_option(*names: str) -> Callable[[F], F]:
-    """Return the option `--recipe NAME`, whose default is the first name."""
+    """Return a decorator that adds the option `--recipe NAME` with these names, of which the first is the default."""
     return click.option("--recipe", type=click.Choice(names), default=names[0], show_default=True)
 
 
 def no_option(switch: str, name: str, text: str) -> Callable[[F], F]:
-    """Return a switch that sets the option `name` of a solve or a format to False."""
+    """Return a decorator that adds a switch to a command, which sets the option `name` to False.
+
+    switch : its spelling, such as "--no-gammon". text : its help. The option is one of a solve or a format.
+    """
     return click.option(switch, name, flag_value=False, type=bool, default=None, help=text)
 
 
 def memory_option(text: str) -> Callable[[F], F]:
-    """Return the option `--memory SIZE` with this help text."""
+    """Return a decorator that adds the option `--memory SIZE` with this help text to a command."""
     return click.option("--memory", metavar="SIZE", callback=options.parse_bytes, help=text)
 
 
@@ -275,7 +278,10 @@ def gnubg_2001(output: str, quiet: bool, force: bool, as_json: bool) -> None:
 
 
 def parse_numbers(text: str, pattern: str, expected: str) -> tuple[int, int]:
-    """Parse the two numbers of a text that matches `pattern`, else raise UsageError with what was `expected`."""
+    """Parse the two numbers of a text that matches the regular expression `pattern`; UsageError if it does not.
+
+    expected : what the error says was expected.
+    """
     match = re.fullmatch(pattern, text)
     if not match:
         raise click.UsageError(f"{text!r}: expected {expected}")
@@ -349,7 +355,10 @@ def _progress(quiet: bool, unit: str = "") -> Iterator[Progress]:
 
 @contextmanager
 def show_making(path: str, quiet: bool, unit: str = "") -> Iterator[Progress]:
-    """Show progress while the block writes the file `path`, then print its size and checksum."""
+    """Show progress while the block writes the file `path`, then print its size and checksum.
+
+    quiet : show neither. unit : what progress counts. Yields the function to call with (done, total).
+    """
     began = time.monotonic()
     with _progress(quiet, unit) as progress:
         yield progress
@@ -370,7 +379,7 @@ def report_interrupt(error: KeyboardInterrupt, kept: str) -> None:
 
 
 def echo_sweep(sweep: int, change: float) -> None:
-    """Print the largest change of a sweep on stderr."""
+    """Print on stderr the number of an iteration over the whole table, and the largest change of a number in it."""
     say(f"sweep {sweep}: largest change {change:.2g}", err=True)
 
 

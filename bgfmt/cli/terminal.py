@@ -103,7 +103,7 @@ class Progress:
 
     @classmethod
     def end(cls) -> None:
-        """Close the line of the bar that is shown on the terminal."""
+        """Close the line of the progress bar that is shown on the terminal, if there is one."""
         if cls.bar is not None:
             cls.bar.render_finish()
             cls.bar = None
@@ -142,9 +142,9 @@ def clock(seconds: float) -> str:
 
 
 def echo_made(path: str, began: float, checksum: str = "") -> None:
-    """Print on stderr what was written: its size, the seconds since `began`, and its checksum.
+    """Print on stderr what was written: its size, the time that it took, and its checksum.
 
-    That is the SHA-256 of a file, or the `checksum` of a store.
+    began : time of the start by `time.monotonic`. checksum : that of a store; of a file the SHA-256 is computed.
     """
     import hashlib  # which takes as long as an answer from a table
 
