@@ -124,7 +124,10 @@ def recognise(source: Source, offset: int = 0) -> Format[Any]:
 
 
 def guesses(source: Source) -> list[tuple[Format[Any], dict[str, Any]]]:
-    """Return every (format, description) that a file without header may have by its size and content."""
+    """Return every (format, description) by which a file without header could be read, judged by size and content.
+
+    A description has the facts that a header would state, such as points and chequers.
+    """
     return [(f, guess) for f in all_formats().values() for guess in f.guess(source)]
 
 
@@ -154,7 +157,10 @@ SIGNATURES: Registry[dict[str, Signature]] = Registry("bgfmt.signatures")
 
 @cache
 def signatures() -> dict[str, Signature]:
-    """Return the signatures that packages list, by format name."""
+    """Return what the first bytes of each format's files look like, by format name.
+
+    They come from entry points (see `Signature`), so that formats need not be imported.
+    """
     found: dict[str, Signature] = {}
     for listed in SIGNATURES.values():
         found |= listed
@@ -162,14 +168,14 @@ def signatures() -> dict[str, Signature]:
 
 
 def default_formats(table: Table) -> list[Format[Any]]:
-    """Return the formats that offer to be the default for a new table of this kind."""
+    """Return the formats that say they are the default for new tables of this kind and recipe."""
     return [f for f in all_formats().values() if isinstance(table, f.carries) and f.is_default_for(table)]
 
 
 def default_format(table: Table) -> Format[Any]:
     """Return the format in which a new table is written if no format is named.
 
-    Raises FormatNeededError unless exactly one format offers itself.
+    Raises FormatNeededError if none or more than one says that it is the default.
     """
     offers = default_formats(table)
     if len(offers) != 1:
@@ -179,7 +185,9 @@ def default_format(table: Table) -> Format[Any]:
 
 
 def fields_of(facts: object, kind: type[Table]) -> dict[str, Any]:
-    """Return the constructor fields of a table from flat facts: its own, and `carried`, the records of all formats.
+    """Return the constructor fields of a table from flat facts, as a file stores them by name.
+
+    They are the fields of its class, and `carried` with the records of all formats.
 
     Raises ValueError, KeyError, TypeError or OverflowError for invalid facts; see `bgfmt.formats.records`.
     """
@@ -193,7 +201,10 @@ def fields_of(facts: object, kind: type[Table]) -> dict[str, Any]:
 
 
 def salvage(source: Source) -> Iterator[tuple[Format[Any], Salvage]]:
-    """Yield (format, salvage) of what a damaged file may have been, for all formats, the likeliest first."""
+    """Yield what a damaged file may have been, for all formats, the likeliest first.
+
+    Each is a pair (format, `Salvage`: the table read so, and how well the file matches).
+    """
     each = (zip(repeat(form), form.salvage(source)) for form in all_formats().values())
     return merge(*each, key=lambda pair: -pair[1].near)
 

@@ -58,26 +58,26 @@ class Outlet:
 
     @property
     def position(self) -> int:
-        """Offset in the file at which the next byte is written."""
+        """Offset in the output file at which the next byte is written."""
         return self.sink.written
 
     def expect(self, total: float) -> None:
-        """Set the expected number of bytes of the whole file, as far as it is known now."""
+        """Set the expected number of bytes of the whole file, for progress; it may change when more is known."""
         self._total = int(total)
 
     def finish(self) -> None:
-        """Report to the progress callback that everything is written."""
+        """Report to the progress callback that all bytes are written."""
         if self._progress is not None:
             self._progress(self.counted, self.counted)
 
     def count(self, size: int) -> None:
-        """Add `size` bytes to the progress. Only for bytes written to `sink` directly; `write` counts its own."""
+        """Add `size` bytes to the progress, for bytes written to `sink` directly; `write` counts its own bytes."""
         self.counted += size
         if self._progress is not None and self._total > self.counted:
             self._progress(self.counted, self._total)
 
     def write(self, data: Data) -> None:
-        """Write bytes, or the bytes of an array in C order, at the end."""
+        """Write bytes, or the bytes of an array in C order, at the end of the file."""
         self.sink.write(data)
         self.count(size_of(data))
 
@@ -314,9 +314,11 @@ class Format(ABC, Generic[T]):
         return bool(self.magic) and head.bytes.startswith(self.magic)
 
     def guess(self, source: Source) -> list[dict[str, Any]]:
-        """Return the descriptions (dicts with the keys of `headerless`) that a file without header may have.
+        """Return every description by which a file without header could be read in this format; empty if none.
 
-        The size of the file and its numbers decide. The list is empty if none is possible.
+        A description is a dict with the keys of `headerless`, what a header would state. The size of the file and its
+        numbers
+        decide.
         """
         return []
 
@@ -332,7 +334,7 @@ class Format(ABC, Generic[T]):
         return {}
 
     def host_facts(self, reading: Reading[T]) -> dict[str, Any]:
-        """Return how the programs that read such files treat this one.
+        """Return how the programs that use such files treat this one, by these names.
 
         gnubg_name : file name under which GNU Backgammon looks for it, or None.
         gnubg_reads : whether gnubg can use it.
@@ -341,7 +343,7 @@ class Format(ABC, Generic[T]):
         return {"gnubg_name": None, "gnubg_reads": False, "notes": list(self.notes)}
 
     def extra_contents(self, reading: Reading[T]) -> list[str]:
-        """List, one line each, what the file has besides the table; only a copy in this format preserves it."""
+        """List, one line each, what the file has besides the table's numbers; only copies in this format keep it."""
         return []
 
     # -- writing ----------------------------------------------------------------------------------------
@@ -405,7 +407,7 @@ class Format(ABC, Generic[T]):
         return []
 
     def is_default_for(self, table: T) -> bool:
-        """Return True if a new table of this kind and recipe is written in this format when no format is named."""
+        """Return True if new tables of this kind and recipe are written in this format when none is named."""
         return False
 
     def concatenation_refusal(self, tables: Sequence[Table]) -> str | None:
@@ -415,24 +417,27 @@ class Format(ABC, Generic[T]):
     # -- every byte -------------------------------------------------------------------------------------
 
     def layout(self, table: T, **options: Any) -> Layout:
-        """Return where everything is in a file of this table; only the shapes and dtypes of its arrays are used.
+        """Return where header, numbers and other parts lie in a file of this table, written with these options.
 
-        If the layout depends on the numbers or the history of a file, the result is the layout of the file from which
-        the table was read. Raises CapabilityError if the layout is only known after writing.
+        Only the shapes and dtypes of the table's arrays are used. If the layout depends on the numbers or the history
+        of a
+        file, the result is the layout of the file from which the table was read. Raises CapabilityError if the layout
+        is only
+        known after writing.
         """
         raise CapabilityError(f"the layout of {self.name} files is not known in advance")
 
     def layout_of(self, table: T, options: Options) -> Layout | None:
-        """Return the layout of a file of this table, or None if it is only known after writing."""
+        """Return what `layout` returns for this table and options, or None if it is only known after writing."""
         try:
             return self.layout(table, **options)
         except CapabilityError:
             return None
 
     def as_written(self, table: T) -> tuple[T, Options]:
-        """Return the table without the bytes that copies preserve, and the options that reproduce its file's layout.
+        """Return the table and the options whose writing gives the canonical file for `audit` to compare with.
 
-        What `audit` writes with these two is the canonical file to compare with.
+        The table has no bytes that copies merely preserve; the options reproduce the layout of the table's own file.
         """
         return table, {}
 
@@ -481,7 +486,7 @@ class Format(ABC, Generic[T]):
             return
 
     def tables_of_size(self, source: Source) -> list[str]:
-        """Describe in words the tables whose file in this format would have exactly the size of this one."""
+        """Describe, one text each, the tables whose file in this format would have exactly the size of this file."""
         return []
 
     def resembles(self, head: bytes) -> bool:
@@ -505,12 +510,12 @@ class Format(ABC, Generic[T]):
         yield self.arrays_in(room, table, options)
 
     def takes_body(self, table: T, options: Options) -> bool:
-        """Return True if `body` supports this table, written with these options."""
+        """Return True if `body` can make a file for this table and these options, to be filled in any order."""
         layout = None if type(self).arrays_in is Format.arrays_in else self.layout_of(table, options)
         return layout is not None and layout.is_header_and_numbers
 
     def arrays_in(self, room: NDArray[np.uint8], table: T, options: Options) -> dict[str, NDArray[Any]]:
-        """Return the table's arrays, by name, as views of `room`, the bytes after the header."""
+        """Return the table's arrays, by name, as views of `room`: the bytes of the new file after its header."""
         raise CapabilityError(f"{self.name} files are written in order only")
 
 
@@ -548,11 +553,11 @@ class ArrayFormat(Format[T]):
         return Layout(header, (*self.header_regions(header), body), place)
 
     def header_regions(self, header: bytes) -> tuple[Region, ...]:
-        """Return the regions into which `header` is divided."""
+        """Return the named byte ranges into which `header` is divided."""
         return (Region("header", 0, len(header)),)
 
     def first_item(self, column: str) -> int:
-        """Return the index in a record at which the numbers of this array of the table begin."""
+        """Return the index, in a record of the file, of the first number of the table's array `column`."""
         return 0
 
     def arrays_in(self, room: NDArray[np.uint8], table: T, options: Options) -> dict[str, NDArray[Any]]:

@@ -39,7 +39,10 @@ ReadArray = Callable[[str, tuple[int, ...], Any, int], Rows]
 
 
 def text_of(table: Table, arrays: bool = False) -> bytes:
-    """Return the JSON that describes a table: kind, size and facts; with `arrays` also their shapes and dtypes."""
+    """Return JSON, in UTF-8, that describes a table: kind, size and metadata.
+
+    arrays : add the shapes and dtypes of its arrays.
+    """
     description: dict[str, Any] = {"kind": table.kind, "points": table.points, "chequers": table.chequers}
     if arrays:
         description["arrays"] = {
@@ -63,9 +66,9 @@ class AnyTable(Format[Table]):
 
 
 def foreign_file_error(name: str, what: str, lacks: str) -> UnknownFormatError:
-    """Return the error for a valid file without description of a table, written or saved by another program.
+    """Return the error for a valid file of another program, which does not describe a table.
 
-    what : the type of the file. lacks : the part that would describe the table.
+    name : the file. what : the type of the file. lacks : the part that would describe the table.
     """
     why = f"it has no {lacks}, which is lost where another program saves the file"
     again = "`bgfmt convert` makes it anew from the database"

@@ -192,7 +192,8 @@ def members(source: Source, offset: int = 0, needed: str = "") -> dict[str, Memb
     """Return the members by name, in file order, of the archive from `offset` to the end of the source.
 
     needed : name of a member without which UnknownFormatError is raised.
-    Raises CorruptError unless all members are uncompressed, in order, without gaps, and agree with the directory.
+    Raises CorruptError unless all members are uncompressed, in order, without gaps, and agree with the archive's
+    directory.
     """
     if source.size - offset < END_SIZE or source.bytes(source.size - END_SIZE, 4) != END:
         raise TruncatedError(source.name, 0, source.size, "archive with its directory")
@@ -269,9 +270,10 @@ def _check_end(source: Source, base: int, end: int, start: int, infos: list[zipf
 
 
 def archive_size(sizes: Iterable[tuple[str, int, bool]]) -> tuple[list[int], int]:
-    """Return the offsets of the members' contents and the archive's size, as `zipfile` writes it in one go.
+    """Return the offsets of the members' contents and the archive's size, in bytes, as `zipfile` writes it in one go.
 
-    sizes : of each member its name, its size in bytes, and whether its fields have 64 bits regardless of its size.
+    sizes : of each member its name, its size in bytes, and whether its size fields have 64 bits regardless of its
+    size.
     """
     begins = []
     at = 0

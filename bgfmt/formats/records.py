@@ -38,7 +38,10 @@ MORE_RECIPES = ("gnubg-2001",)
 
 
 def known_recipes() -> tuple[str, ...]:
-    """Return the names of recipes that a file may state; any other name is an error of the file."""
+    """Return the names of recipes that a file may state as what its table was computed by.
+
+    Any other name is an error of the file.
+    """
     return (*MORE_RECIPES, *entry_points("bgfmt.recipes"))
 
 
@@ -46,11 +49,14 @@ class Record:
     """Information besides the numbers that a file of one format had. Subclasses are frozen dataclasses."""
 
     def rearranged(self) -> Self | None:
-        """Return the part of the record that stays true when a table is cut down or loses columns, or None."""
+        """Return the record for a table that is cut down or loses columns, without what is then no longer true.
+
+        None if nothing of it stays true.
+        """
         return self
 
     def facts(self) -> Mapping[str, Fact]:
-        """Return the record as flat facts by name; no other record uses the same names."""
+        """Return the record as flat facts (text, numbers) by name; no other record uses the same names."""
         raise NotImplementedError
 
     @classmethod
@@ -75,7 +81,10 @@ class AsRead:
 
 
 def as_read(table: Table, kind: type[T]) -> T | None:
-    """Return the parsed file, of class `kind`, of a table whose arrays are still those read from it; else None."""
+    """Return the parsed file, an object of class `kind`, from which a table was read.
+
+    None if there is none, or if the table's arrays are no longer the ones read from it.
+    """
     now = contents(table)
     for record in table.carried:
         if isinstance(record, AsRead) and isinstance(record.file, kind):
@@ -86,13 +95,13 @@ def as_read(table: Table, kind: type[T]) -> T | None:
 
 
 def contents(table: Table) -> tuple[object, ...]:
-    """Return the arrays or nouns of a table, which `AsRead` compares by identity."""
+    """Return the arrays of a table, or its J nouns; by their identity `AsRead` tells whether a table was changed."""
     nouns = getattr(table, "nouns", None)
     return (nouns,) if nouns is not None else tuple(table.arrays().values())
 
 
 def lasting(table: Table) -> tuple[object, ...]:
-    """Return the records of a table that stay true of a copy in memory: all except the parsed file."""
+    """Return the records in `carried` that stay true of a copy in memory: all except the parsed file."""
     return tuple(record for record in table.carried if not isinstance(record, AsRead))
 
 
@@ -103,7 +112,7 @@ def _own_fields(kind: type[Table]) -> dict[str, Any]:
 
 
 def facts_of(table: Table) -> dict[str, Fact]:
-    """Return all that a table states besides its numbers as flat facts, sorted by name."""
+    """Return all that a table states besides its numbers, as flat facts (text, numbers) by name, sorted."""
     own = _own_fields(type(table))
     out = {name: getattr(table, name) for name, default in own.items() if getattr(table, name) != default}
     out |= table.metadata()
@@ -149,7 +158,7 @@ def table_fields(facts: Mapping[str, Any], kind: type[Table]) -> dict[str, Any]:
 
 
 def unknown(table: Table) -> Iterator[str]:
-    """Yield, in words, what a table states besides its numbers that no program of ours writes."""
+    """Yield, as text, each statement of a table (recipe, metadata) that no program known to bgfmt writes."""
     policy = getattr(table, "gammon_policy", "")
     if policy not in ("", "race"):
         yield f"the gammon policy {policy!r}, which is none that bgfmt knows"

@@ -74,7 +74,7 @@ class Field(NamedTuple):
         return source.array(self.dtype, self.shape, offset + self.offset, what)
 
     def place(self, *index: int) -> int:
-        """Return the offset of an item of the array, or of a row where there are fewer indices."""
+        """Return the byte offset of an item of the field's array, or of a row where there are fewer indices."""
         number = 0
         for at, length in zip(index, self.shape, strict=False):
             number = number * length + at
@@ -83,9 +83,10 @@ class Field(NamedTuple):
 
 @lru_cache(maxsize=64)
 def fields(struct: Struct, **counts: int) -> dict[str, Field]:
-    """Return the fields of a structure by name, in order; `counts` are the numbers that its arrays refer to.
+    """Return the fields of a structure by name, in order, with offset and size.
 
-    The result is cached and must not be changed.
+    counts : the numbers of items to which the structure's arrays refer by name. The result is cached and must not be
+    changed.
     """
     found = {}
     offset = 0
@@ -115,7 +116,7 @@ def size_of(struct: Struct, **counts: int) -> int:
 
 
 def offset_of(struct: Struct, *path: str) -> int:
-    """Return the offset of a field in bytes; several names lead into structures within the structure."""
+    """Return the byte offset of the field named by `path`; several names lead into nested structures."""
     offset = 0
     for name in path:
         names = [part.name for part in struct.subcons]
@@ -128,9 +129,10 @@ def offset_of(struct: Struct, *path: str) -> int:
 
 
 def regions_of(parts: Mapping[str, Field], numbers: Collection[str] = ()) -> tuple[Region, ...]:
-    """Return one region for each field of a file.
+    """Return one `Region` (a named range of bytes) for each field of a file.
 
-    parts : the fields. numbers : names of those whose every bit belongs to a number of the table.
+    parts : the fields by name. numbers : names of fields that consist wholly of numbers of the table, in which damage
+    can be found only by checking the numbers.
     """
     return tuple(Region(name, part.offset, part.size, name in numbers) for name, part in parts.items())
 
@@ -160,14 +162,14 @@ def core_of(part: Construct) -> Construct:
 
 
 def constant(part: Construct) -> Any:
-    """Return the value that a field always has, or None."""
+    """Return the value that a field of a structure must always have; None if its value is free."""
     while isinstance(part, Subconstruct) and not isinstance(part, Const):
         part = part.subcon
     return part.value if isinstance(part, Const) else None
 
 
 def dtype_of(part: Construct) -> np.dtype[Any]:
-    """Return the NumPy dtype of a structure, array or field; bytes and what NumPy lacks become raw bytes (void)."""
+    """Return the NumPy dtype of a structure, array or field; bytes, and what NumPy lacks, become raw bytes (void)."""
     core = core_of(part)
     if isinstance(core, Struct):
         return np.dtype([(field.name or "", dtype_of(field)) for field in core.subcons])
@@ -241,7 +243,7 @@ def _constant_text(part: Construct) -> str:
 
 
 def count_text(count: Any) -> str:
-    """Return a number of items or bytes as text: a number, or an expression without `this`."""
+    """Return a number of items or bytes, fixed or computed from other fields, as text without construct's `this.`."""
     return re.sub(r"this\['(\w+)'\]", r"\1", repr(count))
 
 

@@ -177,7 +177,7 @@ class HeaderFacts:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the numbers, if not compressed; one row for each position of the side on roll."""
+        """Shape of the numbers in an uncompressed file; the first axis is the position number of the side on roll."""
         return fields(FILES[self.kind], **self._counts)["numbers"].shape
 
     @cached_property
@@ -194,14 +194,14 @@ class HeaderFacts:
 
 
 def number_dtype(kind: str) -> np.dtype[Any]:
-    """Return the dtype of the numbers of a kind of file."""
+    """Return the dtype of the numbers of a file of this kind: "OS", "ND", "TS" or "H", as of `HeaderFacts`."""
     return fields(FILES[kind], positions=0, columns=0)["numbers"].dtype
 
 
 def kind_of(head: bytes) -> str:
-    """Return the kind of a gnubg file from its first bytes.
+    """Return the kind of a gnubg file, by its first bytes: "OS", "ND", "TS" or "H"; "" if they are not gnubg's.
 
-    That is "OS", "ND" (one-sided, normal distribution), "TS", "H", or "" if they are not gnubg's.
+    OS is one-sided, ND normal distribution, TS two-sided, H hypergammon.
     """
     if not head.startswith(MAGIC):
         return ""
@@ -270,9 +270,11 @@ SAMPLED_ROWS = 64  # rows of a two-sided table
 def fits_two_sided(rows: NDArray[Any], points: int) -> bool:
     """Return True if stored equities (n, n, columns) may be those of a table of `points` points.
 
-    Row 0 (the side on roll has borne off) must be 0xFFFF, column 0 (the opponent has borne off) 0, and column 1 (the
-    opponent has one chequer on the ace point) 65535 times the probability to bear off in one roll, rounded either
-    way.
+    Checked are row 0 (the side on roll has borne off), which must be 0xFFFF, column 0 (the opponent has borne off),
+    which
+    must be 0, and column 1 (the opponent has one chequer on the ace point): 65535 times the probability to bear off
+    in one
+    roll, rounded either way.
     """
     some = rows[np.unique(np.linspace(0, len(rows) - 1, SAMPLED_ROWS, dtype=np.int64))]
     if not (some[0] == 0xFFFF).all() or some[1:, 0].any():
@@ -283,8 +285,9 @@ def fits_two_sided(rows: NDArray[Any], points: int) -> bool:
 def fits_distributions(rows: NDArray[Any], points: int) -> bool:
     """Return True if stored distributions (n, parts, 32) may be those of a table of `points` points.
 
-    Each must sum to 65535, and its probability of one roll must be the probability that a roll bears off all
-    chequers.
+    parts : 1, or 2 with gammon data. Each must sum to 65535, and its number for one roll must be the probability that
+    a
+    roll bears off all chequers.
     """
     some = rows[np.arange(0, len(rows), max(1, len(rows) // 1000))]
     whole = bool((some.sum(axis=2, dtype=np.int64) == 65535).all())
@@ -337,7 +340,7 @@ class GnubgFormat(ArrayFormat[T]):
 
     @abstractmethod
     def facts_of(self, table: T, options: Options) -> HeaderFacts:
-        """Return the content of the header of this table's file."""
+        """Return the content of the header of a file of this table, written with these options."""
 
     # -- reading ----------------------------------------------------------------------------------------
 
@@ -350,7 +353,7 @@ class GnubgFormat(ArrayFormat[T]):
 
     @abstractmethod
     def matches(self, source: Source, facts: HeaderFacts) -> bool:
-        """Return True if a file without header may be this table, by its size and its numbers."""
+        """Return True if a file without header may be the table that `facts` describe, by its size and numbers."""
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[T]:
         facts, raw = self.read_opening(source, offset, described)
@@ -416,7 +419,7 @@ class GnubgFormat(ArrayFormat[T]):
     def header_of(self, table: T, options: Options) -> bytes:
         """Return the header to write: none, that of the table's own file if it states the same, or the canonical one.
 
-        Without the option `header` there is none if the table's own file has none.
+        There is none if the option `header` is False, or is not given and the table's own file has none.
         """
         record = table.record(GnubgHeader)
         canonical = self.facts_of(table, options).canonical
@@ -442,7 +445,7 @@ class GnubgFormat(ArrayFormat[T]):
         return super().layout(table, **options)
 
     def header_regions(self, header: bytes) -> tuple[Region, ...]:
-        """Return the regions of the bytes that gnubg reads and of the filler that it ignores."""
+        """Return the byte ranges of the header: the part that gnubg reads, and the filler that it ignores."""
         if not header:
             return ()
         read_to = offset_of(HEADERS[self.kind], "filling")
@@ -452,14 +455,14 @@ class GnubgFormat(ArrayFormat[T]):
 
     @abstractmethod
     def canonical_headers(self) -> Iterator[HeaderFacts]:
-        """Yield every header of this kind that gnubg's programs write."""
+        """Yield the content of every header of this kind that gnubg's programs write."""
 
     @cached_property
     def headers(self) -> tuple[HeaderFacts, ...]:
         return tuple(self.canonical_headers())
 
     def title_of(self, facts: HeaderFacts) -> str:
-        """Return a short description of the table with such a header."""
+        """Return a short description of the table with such a header, such as "6x6 two-sided"."""
         return f"{facts.points} points"
 
     def tables_of_size(self, source: Source) -> list[str]:
@@ -511,7 +514,10 @@ class GnubgFormat(ArrayFormat[T]):
             yield replace(salvage, near=near, sure=facts.canonical[:20] == own[:20], how=how)
 
     def build_from_body(self, facts: HeaderFacts, body: bytes, name: str) -> Salvage | None:
-        """Read the table that a header describes from what `body` has of its numbers; None if that is too little."""
+        """Build the table that `facts` describe from what `body`, the bytes after the header, has of its numbers.
+
+        name : of the damaged file. None if too few numbers are there.
+        """
         size = facts.size
         if size is None or size > 2 * len(body) + 64:
             return None

@@ -323,9 +323,11 @@ class CompressedRows:
         return LazyRows((len(self.index), self.width), VALUE, self.block, self.pick)
 
     def place(self, number: int, gammon: bool, roll: int) -> int:
-        """Return the offset, from the start of the index, of the value of one roll of a position.
+        """Return the byte offset, from the start of the index, of one number of a position's distribution.
 
-        If the value is not stored because it is a leading or trailing zero, this is the offset of the index entry.
+        number : the position. gammon : of the first chequer off instead of the last. If the number is not stored
+        because it
+        is a leading or trailing zero, this is the offset of the index entry.
         """
         entry = self.index[number]
         start = int(entry["start"])
@@ -340,7 +342,7 @@ class CompressedRows:
         return number * self.entry
 
     def block(self, start: int, stop: int) -> U16:
-        """Return rows start..stop-1, (m, 32 or 64) uint16."""
+        """Decode the rows of positions start..stop-1, (m, 32 or 64) uint16; 64 with gammon data."""
         last = self._last
         if last is not None and last[:2] == (start, stop):
             return last[2]
@@ -359,7 +361,7 @@ class CompressedRows:
         return rows
 
     def pick(self, numbers: NDArray[np.int64]) -> U16:
-        """Return the rows with these position numbers, in the given order, (m, 32 or 64) uint16."""
+        """Decode the rows with these position numbers, in this order, (m, 32 or 64) uint16; 64 with gammon data."""
         out = np.zeros((len(numbers), self.width), np.uint16)
         if len(numbers) == 0:
             return out
@@ -434,7 +436,12 @@ def decode_damaged(body: bytes, positions: int, entry: int, gammon: bool) -> U16
 
 
 def index_ends(body: bytes | memoryview, positions: int, entry: int, gammon: bool) -> int | None:
-    """Return the size in bytes of index and values, from the last index entry; None if the index is incomplete."""
+    """Return the size in bytes of index and values together, as the last index entry implies it.
+
+    None if the index is incomplete. positions : number of entries. entry : bytes of an entry. gammon : whether there
+    are
+    two distributions a position.
+    """
     last = bytes(body[(positions - 1) * entry : positions * entry])
     if len(last) < entry:
         return None

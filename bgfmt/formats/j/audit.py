@@ -28,10 +28,10 @@ BLANK = ord(" ")
 
 
 def check_container(file: Container, length: int) -> Iterator[Fault]:
-    """Check header, directory, free list, and what the blocks contain besides the atoms of the nouns; yield faults.
+    """Check the structure of a component file: header, directory, free list, and blocks apart from numbers.
 
-    length : bytes of the file, without what follows it. Free blocks, and those that the library lost, may contain
-    anything.
+    length : bytes of the file, without what follows it. Free blocks, and those that J's library lost, may contain
+    anything. Yields faults.
     """
     if file.header.length != length:
         yield Fault(0, 1, "header: length", f"{length:,}", f"{file.header.length:,}")
@@ -50,9 +50,9 @@ def check_container(file: Container, length: int) -> Iterator[Fault]:
 
 
 def check_derived(file: Container, nouns: Sequence[Noun]) -> Iterator[Fault]:
-    """Check the components of a whole one-sided table that follow from the others: mean rolls and description.
+    """Check the components of a one-sided table's file that follow from the others: mean rolls and description.
 
-    nouns : the components as bgfmt builds them from the table.
+    nouns : the components as bgfmt builds them from the table. Yields faults.
     """
     for k, rule in ((1, "mean rolls"), (4, "description")):
         form = file.form(k)

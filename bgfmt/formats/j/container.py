@@ -45,13 +45,13 @@ class Version:
 
     @cached_property
     def entry(self) -> Struct:
-        """Entry of the directory: a data block."""
+        """Structure of an entry of the directory, which describes a data block."""
         number = jn.integer_of(self.word, self.order)
         return Struct("position" / number * "of a block", "size" / number * "of the block")
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """Dtype of an entry of the directory."""
+        """NumPy dtype of an entry of the directory."""
         return dtype_of(self.entry)
 
 
@@ -133,18 +133,18 @@ class Container(Sequence[Noun]):
         return jn.as_json(self[k])
 
     def noun(self, k: int, whole: bool = False) -> Noun:
-        """Decode component k; with `whole` everything inside it is checked now."""
+        """Decode component k, which is a J noun (an array of J); with `whole` everything inside it is checked now."""
         position, size = map(int, self.entries[k])
         return jn.decode(self.view, position, position + size, self.name, whole)
 
     def form(self, k: int) -> Form:
-        """Return the binary form of component k."""
+        """Return the binary form (word size, byte order) in which component k is encoded."""
         position, size = map(int, self.entries[k])
         return jn.form_at(self.view, position, position + size, self.name)
 
     @cached_property
     def free_list(self) -> tuple[list[tuple[int, int]], str]:
-        """The free blocks as (position, size), and an error text if the list is not readable, else ""."""
+        """The free blocks as (position, size) in bytes, and "" or, if the list is not readable, an error text."""
         start, size = self.header.free
         try:
             if not (start >= 0 and size >= 0 and start + size <= len(self.view)):
@@ -158,13 +158,16 @@ class Container(Sequence[Noun]):
 
     @property
     def end(self) -> int:
-        """End of the last block, or the length stated in the header if larger, but at most the file's size."""
+        """Offset at which the component file ends, at most the size of the whole file.
+
+        That is the end of its last block, or the length stated in the header if larger.
+        """
         last = int(self.entries.sum(axis=1).max(initial=0))
         blocks = (sum(self.header.directory), sum(self.header.free), self.header.length, last)
         return min(len(self.view), max(blocks))
 
     def problems(self) -> list[str]:
-        """Return faults that do not prevent reading but would break J's library when it changes the file."""
+        """Return faults, one text each, that do not prevent reading but would break J's library when it writes."""
         head = self.header
         size = len(self.view)
         faults = []
@@ -180,20 +183,20 @@ class Container(Sequence[Noun]):
 
     @property
     def blocks(self) -> list[list[int]]:
-        """Position and size of all blocks after the header area, by position."""
+        """[position, size] in bytes of all blocks after the header area, in order of position."""
         rows = [self.header.directory, self.header.free, *self.free_list[0]]
         small = [[min(max(p, -1), 1 << 60), min(max(s, 0), 1 << 60)] for p, s in rows]
         return sorted([*small, *self.entries.tolist()])
 
     @property
     def area(self) -> int:
-        """Size of the header area in bytes."""
+        """Size in bytes of the area that the header occupies at the beginning of the file."""
         return next((size for size in (1024, 512, 256) if size <= self.blocks[0][0]), 256)
 
     def gaps(self, length: int) -> list[tuple[int, int]]:
-        """Return (end, next begin) of adjacent blocks that are not contiguous, header area and end of file included.
+        """Return (end, next begin) of adjacent blocks that leave a gap or overlap.
 
-        length : the end of the file.
+        The header area and the end of the file, `length`, count as blocks.
         """
         ends = [self.area, *(position + size for position, size in self.blocks)]
         begins = [*(position for position, _ in self.blocks), length]

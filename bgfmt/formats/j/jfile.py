@@ -154,7 +154,10 @@ class JFile(base.Format[Kind]):
     # -- every byte -------------------------------------------------------------------------------------
 
     def layout(self, table: Kind, **options: Any) -> base.Layout:
-        """Return where the numbers of a file are; all bytes between them belong to the container."""
+        """Return where the numbers of a table lie in the file.
+
+        All bytes between them belong to the structure of the component file.
+        """
         version, form = _choose_layout(options, table.record(JLayout))
         nouns: Sequence[Noun]
         if (file := _unchanged_file(table, options, version, form)) is not None:

@@ -105,7 +105,7 @@ class JLayout(Record):
 
 
 def nouns_of(table: Any) -> Sequence[Noun]:
-    """Return the components that hold a table."""
+    """Return the components (J nouns) as which a table is written."""
     arrays = table.arrays()
     if not arrays:  # a `Components` table
         return table.nouns  # type: ignore[no-any-return]
@@ -179,20 +179,25 @@ def _text(fact: Fact) -> str:
 
 
 def fits_64_bits(points: int, chequers: int) -> bool:
-    """Return True if the ncodes of this size fit in J's 64-bit integers."""
+    """Return True if the ncodes of this size (counts as digits of a base-16 number) fit in J's 64-bit integers."""
     return chequers << 4 * (points - 1) < 1 << 63
 
 
 @lru_cache(maxsize=64)
 def sizes_of(count: int) -> tuple[tuple[int, int], ...]:
-    """Return every (points, chequers) whose table has `count` rows and ncodes that fit in J's integers."""
+    """Return every (points, chequers) whose table has `count` rows and ncodes that fit in J's 64-bit integers.
+
+    An ncode is the base-16 number with a position's counts as digits.
+    """
     every = ((p, c) for c in range(1, board.MAX_CHEQUERS + 1) for p in range(1, board.MAX_POINTS + 1))
     return tuple((p, c) for p, c in every if board.count(p, c) == count and fits_64_bits(p, c))
 
 
 def size_of(file: Container) -> tuple[int, int] | None:
-    """Return (points, chequers) if components 0 and 1 are the ncodes of such a table and a float for each, else None.
+    """Return (points, chequers) of the table of mean rolls in a component file; None if it has none.
 
+    Component 0 must be the ncodes (counts as digits of a base-16 number) of such a table, component 1 a float for
+    each.
     About a hundred ncodes are compared, and nearly all of them must be those of the table.
     """
     if len(file) < 2:
@@ -226,7 +231,10 @@ def read_description(file: Container) -> dict[str, str] | None:
 
 
 def read_mean_rolls(file: Container, size: tuple[int, int], **more: Any) -> MeanRolls:
-    """Build the article's table of mean rolls, of size (points, chequers), from components 0 and 1."""
+    """Build the table of mean rolls of Peelle's article, of size (points, chequers), from components 0 and 1.
+
+    more : further fields of the table.
+    """
     _sample_codes(file, size)
     rows: Rows = _rows_by_number(file, size, file.noun(1), more.get("release"))
     if len(rows) <= MAX_EAGER_POSITIONS:

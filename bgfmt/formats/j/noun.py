@@ -56,7 +56,7 @@ PIECE_BYTES = 8 << 20
 
 
 def integer_of(word: int, order: str) -> FormatField:
-    """Return the construct of a signed integer of 4 or 8 bytes, in the byte order "<" or ">"."""
+    """Return the construct field of a signed integer of `word` bytes (4 or 8), in the byte order "<" or ">"."""
     return FormatField(order, {4: "l", 8: "q"}[word])
 
 
@@ -78,7 +78,7 @@ class Form:
 
     @cached_property
     def head(self) -> Struct:
-        """Head of a block; before J 6.01 the type comes first."""
+        """Structure of the head of a noun's block: flags, type, count, rank; before J 6.01 the type comes first."""
         word = integer_of(self.word, self.order)
         first = bytes([self.first]).ljust(self.word, b"\0")
         number = int.from_bytes(first, "little" if self.order == "<" else "big", signed=True)
@@ -93,12 +93,12 @@ class Form:
 
     @cached_property
     def integer(self) -> np.dtype[Any]:
-        """Dtype of an integer atom."""
+        """Dtype of an integer in this form."""
         return dtype_of(integer_of(self.word, self.order))
 
     @cached_property
     def axis(self) -> np.dtype[Any]:
-        """Dtype of an axis in a shape."""
+        """Dtype of the length of an axis, as a noun's shape has it."""
         return dtype_of(core_of(self.head.shape).subcon)
 
     @cached_property
@@ -111,15 +111,15 @@ class Form:
         return tuple(part.name for part in self.head.subcons[:-1])
 
     def head_bytes(self, rank: int) -> int:
-        """Return the size of the head of a block in bytes."""
+        """Return the size in bytes of the head of a block of a noun with `rank` axes, its shape included."""
         return self._fixed.size + rank * self.axis.itemsize
 
     def read_head(self, view: memoryview | bytes, at: int) -> dict[str, Any]:
-        """Return the fields of the head of a block at offset `at`, without its shape."""
+        """Return the fields of the head of the noun's block at offset `at`, by name, without the noun's shape."""
         return dict(zip(self._names, self._fixed.unpack_from(view, at), strict=True))
 
     def atom(self, kind: JType) -> np.dtype[Any]:
-        """Return the dtype of an atom. Unicode and the small types are always little-endian."""
+        """Return the dtype of an item of a noun of this type; Unicode and small types are always little-endian."""
         if kind is JType.QUAD:
             return np.dtype(("<f8", (2,)))
         fixed = {
@@ -129,7 +129,7 @@ class Form:
         return np.dtype(fixed[kind]) if kind in fixed else self.integer
 
     def size(self, kind: JType) -> int:
-        """Return the size in bytes of an atom in its own block."""
+        """Return the size in bytes of an item of this type."""
         return 2 * self.word if kind is JType.RATIONAL else self.atom(kind).itemsize
 
 
@@ -144,7 +144,7 @@ def form_of(word: int, order: str) -> Form:
 
 
 def round_up(size: int, word: int) -> int:
-    """Return `size` rounded up to whole words."""
+    """Return `size` rounded up to a multiple of `word`, both in bytes."""
     return -(-size // word) * word
 
 
@@ -168,7 +168,7 @@ class Noun:
 
     @property
     def count(self) -> int:
-        """Number of atoms."""
+        """Number of items: the product of the noun's shape, 1 for an atom."""
         return prod(self.shape)
 
     def __str__(self) -> str:
@@ -305,7 +305,10 @@ class Contents(Sequence[Any]):
         return self._reader.block(at, self._depth + 1) if self._boxes else self._reader.integer(at)
 
     def place(self, k: int) -> int:
-        """Return the offset of block k, checked to be after all offsets and inside the outermost noun."""
+        """Return the offset in the file of item k's block.
+
+        CorruptError if that is not after all offsets and inside the outermost noun.
+        """
         reader = self._reader
         at = self._at + int(self._offsets[k])
         if not self._first <= at < reader.end:
@@ -315,7 +318,10 @@ class Contents(Sequence[Any]):
         return at
 
     def walk(self, left: int) -> int:
-        """Check all contents, as the function `walk` does, and every limb block before it is converted."""
+        """Check all items and everything inside them, as the function `walk` does, before they are converted.
+
+        left : bytes to which the contents may still expand; the remaining number is returned.
+        """
         for k in range(len(self)):
             if not self._boxes:
                 left -= 40 + int(self._reader.limbs(self.place(k))[2].nbytes)
@@ -344,9 +350,10 @@ def _join_digits(digits: list[int]) -> int:
 
 
 def form_at(view: memoryview, at: int, end: int, name: str) -> Form:
-    """Return the form of the noun that begins at offset `at`, by the rules of J 9.7.
+    """Return the binary form of the noun that begins at offset `at`, by the rules of J 9.7.
 
-    Raises CorruptError if no noun begins there.
+    end : where its bytes end at the latest. name : what messages call it. Raises CorruptError if no noun begins
+    there.
     """
     if at >= end:
         raise TruncatedError(name, at + 20, end, "noun")
@@ -388,9 +395,10 @@ def unfold_limit(span: int) -> int:
 
 
 def walk(noun: Noun, left: int, name: str) -> int:
-    """Check a noun and everything inside it: every block, every boolean, every limb block.
+    """Check a noun and everything inside it: every block, every boolean, every part of a long integer.
 
-    left : bytes to which the contents may still expand; the remaining number is returned.
+    left : bytes to which the contents may still expand; the remaining number is returned. name : what messages call
+    it.
     """
     left -= 64 + noun.size
     if noun.type in OFFSETS:
@@ -427,17 +435,17 @@ def floats(values: Any) -> Noun:
 
 
 def boolean(value: bool) -> Noun:
-    """Build a boolean atom."""
+    """Build a boolean noun of rank 0."""
     return Noun(JType.BOOLEAN, (), np.array(int(value), np.uint8))
 
 
 def boxes(items: Sequence[Noun]) -> Noun:
-    """Build a list of boxes with these contents."""
+    """Build a list of boxes with these nouns as contents."""
     return Noun(JType.BOX, (len(items),), tuple(items))
 
 
 def measure(noun: Noun, form: Form) -> int:
-    """Compute the size in bytes of the noun's block in this form, padding and contents included."""
+    """Compute the size in bytes of the noun's encoding in this form, padding and contents of boxes included."""
     head = form.head_bytes(len(noun.shape))
     data = noun.count * form.size(noun.type)
     if noun.type in OFFSETS:
@@ -454,7 +462,7 @@ def _contents(noun: Noun, form: Form) -> Iterator[int]:
 
 
 def pieces(noun: Noun, form: Form) -> Iterator[Piece]:
-    """Yield the bytes of the noun's block, in pieces of bounded size.
+    """Yield the bytes of the noun's encoding in this binary form, in pieces of bounded size.
 
     Raises CapabilityError for an integer that does not fit in 4-byte words.
     """
@@ -479,12 +487,12 @@ def pieces(noun: Noun, form: Form) -> Iterator[Piece]:
 
 
 def encode(noun: Noun, form: Form) -> bytes:
-    """Encode the noun's block as bytes."""
+    """Encode the noun in this binary form, as bytes."""
     return b"".join(bytes(p) if isinstance(p, bytes) else p.tobytes() for p in pieces(noun, form))
 
 
 def head_of(noun: Noun, form: Form) -> bytes:
-    """Build the head of the noun's block."""
+    """Build the head (type, count, rank and shape) of the noun's encoding in this binary form."""
     return _head(form, noun.type, noun.count, noun.shape)
 
 

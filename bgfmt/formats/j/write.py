@@ -56,7 +56,12 @@ class Writer:
 
     @classmethod
     def create(cls, store: Store | None, version: Version = V64B, form: Form = E3, room: int = 0) -> Self:
-        """Create a file without components, as `room jcreate` does; its directory has space for `room` of them."""
+        """Create a component file without components, as J's `room jcreate` does.
+
+        store : sink for the bytes; None to compute the layout only. room : number of components for which the
+        directory has
+        space. version, form : of the directory and of the nouns.
+        """
         writer = cls(store, version, form)
         size = block_size(max(MIN_DIRECTORY_BYTES, 8 * room))
         writer.directory = (HEADER_AREA_BYTES, size)
@@ -74,7 +79,7 @@ class Writer:
         return writer
 
     def append(self, nouns: Sequence[Noun]) -> None:
-        """Add components at the end, as `nouns jappend` does."""
+        """Add these nouns as components at the end, as J's `nouns jappend` does."""
         first = len(self.entries)
         self.entries += [self._write_noun(noun) for noun in nouns]
         entry = self.version.dtype.itemsize
@@ -167,7 +172,7 @@ class Writer:
 
 
 def groups(sizes: Iterable[int]) -> Iterator[int]:
-    """Yield how many blocks of these sizes `jdup` appends in each of its calls.
+    """Yield, for blocks of these sizes in bytes, how many J's `jdup` appends in each of its calls.
 
     A group takes up to 1000 blocks and 100,000 bytes, and at least one block.
     """
