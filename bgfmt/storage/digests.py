@@ -13,7 +13,10 @@ CHUNK = 8 << 20
 
 
 def compute_digests(source: Source, kinds: Iterable[str]) -> dict[str, str]:
-    """Compute hexadecimal digests of a whole file in one pass, by name of the hash algorithm as hashlib has it."""
+    """Compute checksums of a whole file in one pass: {algorithm: hexadecimal digest}.
+
+    kinds : names of hash algorithms as hashlib has them, such as "sha256".
+    """
     hashes = {kind: hashlib.new(kind, usedforsecurity=False) for kind in kinds}
     for start in range(0, source.size, CHUNK):
         piece = source.buffer[start : start + CHUNK]

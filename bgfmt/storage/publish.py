@@ -82,7 +82,10 @@ def create(path: PathLike, *, force: bool = False) -> Iterator[FileSink]:
 
 
 def keep_mode(made: int | Path, replaced: Path) -> None:
-    """Copy the permissions of the file or folder that will be replaced, so that a private one stays private."""
+    """Give a new file or folder (`made`, a path or descriptor) the permissions of the one that it will replace.
+
+    So a private one stays private.
+    """
     with contextlib.suppress(OSError):  # there is nothing to replace
         mode = stat.S_IMODE(os.stat(replaced).st_mode)
         if isinstance(made, Path) or os.chmod in os.supports_fd:
@@ -115,7 +118,7 @@ class Draft:
     def publish(self, *, force: bool, name: str) -> None:
         """Write the file to the disk and give it its target's name.
 
-        OutputExistsError if that exists by now, unless `force`.
+        name : what messages call the target. OutputExistsError if a file of that name exists by now, unless `force`.
         """
         os.fsync(self.fd)
         if force:
@@ -195,10 +198,10 @@ def appeared_error(name: str) -> OutputExistsError:
 
 
 def hidden_prefix(target: Path) -> str:
-    """Return how the hidden names of a file's drafts begin."""
+    """Return the beginning of the hidden names that unfinished files for this target have."""
     return f".bgfmt-{zlib.crc32(os.fsencode(target.name)):08x}-"
 
 
 def hidden_name(target: Path, suffix: str) -> Path:
-    """Return a new hidden name beside a file."""
+    """Return a new hidden name in the folder of `target`, for a file that will replace it; it ends with `suffix`."""
     return target.parent / f"{hidden_prefix(target)}{os.urandom(8).hex()}{suffix}"

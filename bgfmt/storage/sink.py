@@ -53,9 +53,9 @@ class Sink(Protocol):
         ...
 
     def write_reserved(self, part: NDArray[Any], values: NDArray[Any]) -> bool:
-        """Copy `values` into `part`, a slice of a reserved array of the same size.
+        """Copy `values` into `part`, a slice of the same size of an array that `reserve` returned.
 
-        Return whether it now holds them.
+        Return whether the part now holds these values.
         """
         part[...] = values
         return True
@@ -125,9 +125,9 @@ class FileSink(Sink):
         return self._map[start:]
 
     def write_reserved(self, part: NDArray[Any], values: NDArray[Any]) -> bool:
-        """Write `values` to the file and read them back.
+        """Write `values` to the file, at the place of the reserved `part`, and read them back.
 
-        Returns whether they are equal. Faster than page by page through the map, and takes no mapped memory.
+        Return whether they are equal. Faster than page by page through the map, and takes no mapped memory.
         """
         at = int(part.ctypes.data - self._map.ctypes.data)
         found = np.empty_like(part)
@@ -234,9 +234,9 @@ class ComparingSink(_Held):
             self._found[offset + len(there)] = (mine[len(there) : len(there) + 64].tobytes(), b"")
 
     def runs(self) -> Iterator[tuple[int, bytes, bytes]]:
-        """Iterate over the differences in order of offset: (offset, expected, found).
+        """Iterate over the differences from the existing bytes, by offset: (offset, expected, found).
 
-        If the existing bytes are longer or shorter than what was written, that comes last.
+        Expected is what was written. If the existing bytes are longer or shorter than that, it comes last.
         """
         self.flush()
         found = dict(self._found)
@@ -258,12 +258,12 @@ class WrittenChecksums:
         self._pieces: list[tuple[int, int, int]] = []  # start, end, sum
 
     def add(self, offset: int, view: memoryview) -> None:
-        """Record the checksum of bytes written to the file at an offset."""
+        """Record the CRC-32 of bytes that were written to the file at an offset."""
         if len(view):
             self._pieces.append((offset, offset + len(view), zlib.crc32(view)))
 
     def intact_pieces(self) -> list[tuple[int, int, int]]:
-        """Return (start, end, CRC-32) in order, without pieces that were overwritten later."""
+        """Return (start, end, CRC-32) of the recorded pieces by offset, without those that were overwritten later."""
         pieces = sorted(self._pieces)
         reach = accumulate((end for _, end, _ in pieces), max, initial=0)
         begins = [*(start for start, _, _ in pieces[1:]), pieces[-1][1]] if pieces else []

@@ -73,7 +73,7 @@ Progress = Callable[[int, int], None]
 
 
 def require_regular(status: os.stat_result, name: str) -> None:
-    """Raise an OSError unless the status is that of a regular file."""
+    """Raise an OSError unless `status` is that of a regular file; `name` is the file's name in the message."""
     if stat.S_ISDIR(status.st_mode):
         text = "is a folder, not a regular file (FOLDER/* names its files)"
         raise IsADirectoryError(errno.EISDIR, text, name)
@@ -146,17 +146,17 @@ class Source(Protocol):
         return
 
     def prefetch(self, parts: Sequence[tuple[int, int]]) -> None:
-        """Read parts (start, size) ahead in the background: a disk loads them, a server is asked for them at once."""
+        """Start to read parts (start, size) in the background: a disk loads them, a server is asked at once."""
         return
 
     def facts(self) -> dict[str, Any]:
-        """Return what reading has cost so far (requests, bytes), for `info`; empty if it costs nothing."""
+        """Return what reading has cost so far (requests, bytes), by name, for `bgfmt info`; empty if nothing."""
         return {}
 
     def read_whole(self) -> Source:
-        """Return a source of the same bytes in memory, for formats not read by range.
+        """Return a source of the same bytes in memory, for formats that cannot be read by range.
 
-        CapabilityError if there are too many.
+        CapabilityError if there are too many bytes.
         """
         return self
 

@@ -38,7 +38,7 @@ _LOCK_AT = 1 << 40  # the byte that Windows locks: beyond any content, since its
 
 
 def write_at(fd: int, data: memoryview, offset: int) -> None:
-    """Write all of `data` to a file at an offset, without moving its position if the system can."""
+    """Write all of `data` to an open file at an offset, without moving its position if the system can."""
     while len(data):
         if hasattr(os, "pwrite"):
             done = os.pwrite(fd, data[: 1 << 30], offset)
@@ -51,7 +51,7 @@ def write_at(fd: int, data: memoryview, offset: int) -> None:
 
 
 def read_at(fd: int, size: int, offset: int) -> bytes:
-    """Read up to `size` bytes from an offset; fewer only at the end of the file."""
+    """Read up to `size` bytes of an open file from an offset; fewer only at the end of the file."""
     out = bytearray(size)
     return bytes(memoryview(out)[: read_into(fd, memoryview(out), offset)])
 
@@ -124,9 +124,9 @@ def will_need(mapped: mmap.mmap, start: int, size: int) -> None:
 
 
 def lock(fd: int) -> bool | None:
-    """Lock a file for this process until it is closed.
+    """Lock an open file for this process until it is closed, without waiting.
 
-    Returns True, False if another process holds the lock, or None if the file cannot be locked.
+    Returns True, False if another process holds the lock, or None if files cannot be locked there.
     """
     try:
         import fcntl
@@ -164,7 +164,7 @@ def cores() -> int:
 
 @contextlib.contextmanager
 def report_errors_as(path: PathLike) -> Iterator[None]:
-    """Make system errors inside the block name `path`, which the user knows, instead of a hidden file."""
+    """Make system errors inside the block name `path`, which the user knows, instead of a temporary file's name."""
     try:
         yield
     except OSError as error:
