@@ -120,7 +120,7 @@ def prepare(
 ) -> tuple[Table, list[str]]:
     """Convert a table, in memory or on demand, to one that `target` can hold, cut down to `points` and `chequers`.
 
-    Returns the table, and what the conversion loses, one line of text each.
+    options : those of the format `target`. Returns the table, and what the conversion loses, one line of text each.
     """
     options = options or {}
     target.check_options(options)
@@ -158,8 +158,13 @@ def choose_target(
 ) -> Format[Any]:
     """Choose the format to write: the one named, the source's own if the suffix fits it, else by the suffix.
 
-    what : description of a table about to be solved, for messages. A format must hold such a table without
-    conversion; of several the table's default format is preferred, also if the path has no suffix.
+    Parameters
+    ----------
+    path, name : the file, and the name of a format or None.
+    table : the table to write.
+    own : the format that the table was read from.
+    what : description of a table about to be solved, for messages. Then a format must hold the table without
+        conversion; of several the table's default format is preferred, also if the path has no suffix.
     """
     if name is not None:
         return formats.get(name)
@@ -196,8 +201,9 @@ def choose_lossless_target(
 ) -> Format[Any]:
     """Choose the format for a table about to be solved, and check its options.
 
-    blank : a table of the kind and size, without numbers. what : its description for messages. CapabilityError
-    if the format could not hold all of the table.
+    path, name : the file, and the name of a format or None. blank : a table of the kind and size, without numbers.
+    what :
+    its description for messages. CapabilityError if the format could not hold all of the table.
     """
     target = choose_target(path, name, blank, what=what)
     target.check(blank, options)

@@ -93,7 +93,7 @@ class Database:
 
     @property
     def reading(self) -> Reading[Any]:
-        """The table and where it lies in the file."""
+        """The table, and its offset and size in the file."""
         return Reading(self.table, self.extent)
 
     @property
@@ -153,9 +153,11 @@ class Database:
         return self.table.to_polars()
 
     def audit(self, run: RunParts | None = None) -> Iterator[Fault]:
-        """Iterate over the bytes of the table's extent that differ from what the format's own program writes.
+        """Iterate over those bytes of the table, header included, that differ from the canonical ones.
 
-        run : runs parts of the check in parallel, if the format supports that; see `Format.audit_in_parts`.
+        Canonical is what the format's own program writes for the same numbers. run : runs parts of the check in
+        parallel, if
+        the format supports that; see `Format.audit_in_parts`.
         """
         apart = None if run is None else self.format.audit_in_parts(self.source, self.extent, run)
         if apart is not None:

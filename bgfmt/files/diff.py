@@ -83,7 +83,10 @@ def diff(a: PathLike, b: PathLike, *, part_a: int = 0, part_b: int = 0) -> Diff:
 
 
 def diff_tables(a: Table, b: Table, name_a: str = "a", name_b: str = "b") -> Diff:
-    """Compare two tables of the same kind over the positions both cover; see `diff`."""
+    """Compare two tables of the same kind over the positions both cover; see `diff`.
+
+    name_a, name_b : what the result calls them.
+    """
     notes: list[str] = []
     policies = {getattr(table, "gammon_policy", "") for table in (a, b)}
     if policies == {"race", ""} and "gammon" in a.arrays().keys() & b.arrays().keys():

@@ -68,7 +68,10 @@ class InstallError(BgfmtError, ValueError):
 
 
 def detect() -> str:
-    """Return the program most likely meant: Debian's gnubg, another gnubg, or a Python package (a key of `HOSTS`)."""
+    """Return the program most likely meant by "gnubg" on this machine, a key of `HOSTS`.
+
+    Debian's package, another gnubg, or a Python package with gnubg's evaluator, whichever is found first.
+    """
     if _system() == "linux" and DEBIAN_STATE.is_dir():
         return "debian"
     if program() is not None or any(folder.is_dir() for folder in _candidates()):
@@ -80,7 +83,12 @@ def detect() -> str:
 
 
 def stock(host: str) -> tuple[Path, Path]:
-    """Return the two folders (data, rest) that a program looks into by default, with its environment variables."""
+    """Return the folders in which a program looks for its database files, from its environment variable if set.
+
+    host : a key of `HOSTS`. The first folder has the files that come with the program, the second those that are
+    added;
+    they are the same except on Debian.
+    """
     variable, _ = PACKAGES.get(host, ("", ""))
     if os.environ.get(variable):
         return Path(os.environ[variable]), Path(os.environ[variable])
@@ -88,7 +96,10 @@ def stock(host: str) -> tuple[Path, Path]:
 
 
 def own_folders(host: str) -> tuple[Path, Path]:
-    """Return the same folders as `stock`, but ignore the program's environment variables."""
+    """Return the folders, as `stock` does, that a program uses if its environment variable is not set.
+
+    InstallError if the program is a Python package that is not installed.
+    """
     if host == "debian":
         return DEBIAN_DATA, DEBIAN_STATE
     if host == "upstream":
@@ -120,7 +131,7 @@ def user_folder() -> Path:
 
 
 def program() -> Path | None:
-    """Return the path of the gnubg program on PATH, or None."""
+    """Return the path of the gnubg program found on PATH, None if there is none."""
     suffix = ".exe" if _system() == "win32" else ""
     paths = (shutil.which(name + suffix) for name in PROGRAMS)
     return next((Path(path) for path in paths if path), None)

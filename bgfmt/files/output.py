@@ -41,7 +41,10 @@ class OutputFile:
 
     @contextlib.contextmanager
     def body(self) -> Iterator[tuple[Any, dict[str, Array]]]:
-        """Yield the sink and the arrays to fill; the file appears when the block ends without error."""
+        """Make the output file with space for the table's numbers; yield its sink and the arrays to fill.
+
+        The file appears under its name when the block ends without error.
+        """
         with (
             create(self.path, force=self.force) as sink,
             self.target.body(sink, self.blank, **self.options) as arrays,

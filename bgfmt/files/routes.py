@@ -57,7 +57,10 @@ class Route:
 
     @property
     def by_tiles(self) -> bool:
-        """Return whether an option asks for a solve tile by tile."""
+        """Whether an option makes the solve go tile by tile (a block of rows and columns at a time).
+
+        These are `tiles`, `store`, `device` and the address of a cluster.
+        """
         return (
             self.tiles or self.store is not None or self.device is not None or isinstance(self.workers, str)
         )
@@ -79,21 +82,26 @@ class Stores(Protocol):
     def fill(
         self, solver: Solver, file: OutputFile | None, path: str, route: Route, *, layers: bool
     ) -> StoreReport:
-        """Solve a table into the store `path`, and write it to a file.
+        """Solve a table into the store `path` (a folder or address of chunks); write it to `file` if not None.
 
-        layers : solve by layers if the store is new and memory allows, by tiles otherwise.
+        layers : solve by layers (all pairs of equal pips at once) if the store is new and memory allows, by tiles
+        (blocks of
+        rows and columns) otherwise.
         """
 
     def remove(self, path: str) -> None:
         """Remove a store, and its folder if nothing else is in it."""
 
     def describe_plan(self, solver: Solver, route: Route) -> tuple[dict[str, Any], dict[str, str]]:
-        """Return what a solve would take, as numbers by name and as lines of text by title."""
+        """Return the resources that a solve would take: {name: number}, and {title: text} for people."""
 
 
 STORES: Registry[Stores] = Registry("bgfmt.stores")
 
 
 def stores() -> Stores:
-    """Return what solves through a store; CapabilityError if nothing that does is installed."""
+    """Return the object that solves through a store of chunks; CapabilityError if none is installed.
+
+    It is an entry point of the group `bgfmt.stores`.
+    """
     return STORES.first("nothing installed solves through a store")

@@ -149,9 +149,11 @@ def solve_table(
     format: str | None = None,
     **options: Any,
 ) -> StoreReport | None:
-    """Solve a single table, as `solve` does; return a report if it went through a store.
+    """Solve a single table, as `solve` does, and write it to `path`.
 
-    options : those of `Route`, of the solver and of the format.
+    Return what was done if the solve went through a store of chunks, else None. options : those of `Route`, of the
+    solver
+    and of the format.
     """
     route = Route(**{name: options.pop(name) for name in ROUTE_OPTIONS & options.keys()})
     known: Any = registry.get(what)
