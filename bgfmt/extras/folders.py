@@ -104,7 +104,7 @@ def _publish(hidden: Path, target: Path, force: bool) -> None:
 
 
 def exchange(a: Path, b: Path) -> bool:
-    """Exchange the names of two folders atomically; return False if the system or the file system cannot."""
+    """Exchange the names of the folders a and b atomically; return False if the system or the file system cannot."""
     try:
         rename = ctypes.CDLL(None).renameat2
     except (AttributeError, OSError, TypeError):

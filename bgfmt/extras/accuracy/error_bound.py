@@ -231,7 +231,7 @@ class BoundSweep:
         return found
 
     def add(self, found: Found) -> None:
-        """Add the maxima and counts of a task to those of the table."""
+        """Add the maxima and counts of a task, the result of `enclose`, to those of the table."""
         np.maximum(self.found.greatest, found.greatest, out=self.found.greatest)
         self.found.histogram[...] += found.histogram
         self.found.decisions[...] += found.decisions

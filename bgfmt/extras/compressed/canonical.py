@@ -27,7 +27,10 @@ MAX_REWRITTEN_POSITIONS = 1024  # larger tables are not written anew
 
 
 def find_differences(reader: Reader, table: StoredEquities) -> Iterator[Fault]:
-    """Yield the parts of a file that bgfmt's writer would write otherwise; checksums are already verified."""
+    """Yield the parts of a file that bgfmt's writer would write otherwise; checksums are already verified.
+
+    reader : of the file. table : the table that it holds.
+    """
     found = [*_compare_head(reader, table)]
     if _has_own_classes(reader):  # the coding of blocks depends on them
         groups = range(reader.shape.groups)

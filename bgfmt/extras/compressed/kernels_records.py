@@ -89,7 +89,9 @@ def open_stream(data: Any, start: Any, units: Any, second: bool, lanes: Any, k: 
 def set_classes(data: Any, at: Any, columns: int, lanes: Any, k: Any) -> bool:
     """Set the coder's classes of lane k, one for each column of records; return False if all are 0 (no residuals).
 
-    data, at : bytes, and the offset in it of the block's classes, four bits each.
+    A lane is a row of `lanes`: the state of one decoder.
+
+    data, at : bytes, and the offset in it of the block's classes, four bits each. columns : numbers of a record.
     """
     some = False
     for c in range(columns):

@@ -329,7 +329,7 @@ class TileModel:
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """Number of 16-bit factors, 8-bit factors and pairs of 4-bit factors, (columns, 3)."""
+        """Numbers of 16-bit factors, 8-bit factors and 4-bit pairs of each column of the records, (columns, 3)."""
         return np.array([[len(part) for part in column] for column in self.columns], np.int64)
 
     @cached_property

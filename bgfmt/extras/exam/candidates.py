@@ -249,7 +249,8 @@ def parse_answer(question: Question, said: object) -> tuple[int, float, float]:
     choice : number of the play in `question.plays`; 1 for double or take, 0 for no double or pass, 2 for beaver; -1
     for an equity. equity, win : for an equity the number and, if given, the win probability; NaN otherwise.
 
-    Raises Failure if it is no valid answer to this question.
+    said : the answer: a number, text, dict, `Play` or Failure. Raises Failure if it is no valid answer to this
+    question.
     """
     if isinstance(said, Failure):
         raise said

@@ -226,6 +226,7 @@ def draw_positions(judge: Judge, count: int, rng: Rng) -> tuple[Array, Array]:
     """Draw position numbers for both sides, (count,) each, at random.
 
     The number of chequers is uniform, and so are the positions of that number. judge : its table determines the size.
+    rng : NumPy's random generator.
     """
     sizes = board.unrank_array(np.arange(board.count(judge.points, judge.chequers)), judge.points).sum(axis=1)
     order = np.argsort(sizes, kind="stable")
@@ -478,7 +479,7 @@ def trap_questions(rng: Rng, count: int) -> Iterable[QuestionSpec]:
 def match_questions(names: Iterable[str]) -> Iterable[QuestionSpec]:
     """Yield every race decision of recorded match files, weighted by how often it occurs.
 
-    Files that cannot be read are skipped.
+    names : the files. Those that cannot be read are skipped.
     """
     kinds = {"play": PLAY, "double": DOUBLE, "no double": DOUBLE, "take": TAKE, "pass": TAKE, "beaver": TAKE}
     found: Counter[tuple[int, GameState]] = Counter()

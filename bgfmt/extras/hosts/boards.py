@@ -50,7 +50,7 @@ class Boards(Generic[Board]):
     def checker_play(
         self, asked: Asked, on: Board, die1: int, die2: int, cube: str = "centered", **state: Any
     ) -> list[tuple[Board, float]]:
-        """Return every play of a roll as (board after it, equity), best first.
+        """Return every play of a roll (die1, die2) as (board after it, equity), best first.
 
         The boards after plays are seen by the player who moved.
 

@@ -298,9 +298,10 @@ def take_mean(total: Array, divide: bool) -> None:
 
 @njit()
 def compute_record(r: int, c: int, state: CheckState, total: Array) -> None:
-    """Compute the ten numbers of record [r, c] from the current numbers of the others, into total (10,).
+    """Compute the ten numbers (five probabilities, five equities) of record [r, c] from those after each play.
 
-    r, c : position numbers of the side on roll and of the other, both with chequers left.
+    r, c : position numbers of the side on roll and of the other, both with chequers left. state : the plays and all
+    current records. total : (10,), receives the numbers.
     """
     lists = state.lists
     turned = state.turned

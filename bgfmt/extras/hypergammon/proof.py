@@ -122,7 +122,7 @@ class Check:
         )  # fmt: skip
 
     def one_step(self, which: Array | None) -> Outcome:
-        """Compute records anew from the table's own entries, and compare them with the stored ones.
+        """Compute records anew from the table's own entries, compare them with the stored ones; return the outcome.
 
         which : numbers of the records to check; None for all.
         """

@@ -250,7 +250,10 @@ class CheckedIteration:
         return values.view(np.int64) if self.exact else encode(values)
 
     def decode_values(self, stored: Array) -> Array:
-        """Convert records of a file to values (m, 10); the inverse of `encode_records` within rounding."""
+        """Convert records in the file's form, (m, 28) uint8 or (m, 10) int64, to values (m, 10).
+
+        It is the inverse of `encode_records` within rounding.
+        """
         return stored.view(np.float64) if self.exact else decode(stored)
 
     def decode_numbers(self, records: Array) -> Array:

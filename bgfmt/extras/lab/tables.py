@@ -69,11 +69,11 @@ class Millionths(Table):
         return board.unrank_array(self.ids[numbers], self.points)
 
     def side(self, number: int) -> Side:
-        """Return the side that has this number in the table."""
+        """Return the side (position of one player) with this index among those of the table."""
         return Side.from_number(int(self.ids[number]), self.points)
 
     def side_number(self, side: Side) -> int:
-        """Return the number of a side in the table, which must cover it."""
+        """Return the index of a side among those of the table, which must cover it."""
         return int(self.ids.searchsorted(side.number(self.points)))
 
     def _rank(self, given: Array) -> Integers:

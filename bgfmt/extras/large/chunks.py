@@ -44,17 +44,26 @@ class Folder:
         return os.path.join(self.path, *key.split("/"))
 
     def read_parts(self, key: str, starts: list[int], size: int) -> list[bytes]:
-        """Read `size` bytes of an object from each of the offsets `starts`; fewer where the object ends."""
+        """Read `size` bytes of an object from each of the offsets `starts`; fewer where the object ends.
+
+        key : name of the object, its parts joined with ``/``. FileNotFoundError if it does not exist.
+        """
         with open(open_regular(self._name(key)), "rb", buffering=0) as file:
             return [system.read_at(file.fileno(), size, start) for start in starts]
 
     def read_into(self, key: str, out: memoryview) -> int:
-        """Read the first bytes of an object into `out`; return how many were read."""
+        """Read the first bytes of an object into `out`; return how many were read.
+
+        key : name of the object, its parts joined with ``/``. FileNotFoundError if it does not exist.
+        """
         with open(open_regular(self._name(key)), "rb", buffering=0) as file:
             return system.read_into(file.fileno(), out, 0)
 
     def write(self, key: str, parts: list[bytes | memoryview]) -> None:
-        """Write an object atomically, replacing an older one; its content is the concatenated `parts`."""
+        """Write an object atomically, replacing an older one; its content is the concatenated `parts`.
+
+        key : name of the object, its parts joined with ``/``.
+        """
         name = self._name(key)
         beside = f"{name}.{os.getpid()}-{os.urandom(4).hex()}.part"
         try:
@@ -71,7 +80,10 @@ class Folder:
             raise
 
     def size(self, key: str) -> int:
-        """Return the size of an object in bytes, -1 if it does not exist."""
+        """Return the size of an object in bytes, -1 if it does not exist.
+
+        key : name of the object, its parts joined with ``/``.
+        """
         try:
             return os.stat(self._name(key)).st_size
         except FileNotFoundError:
@@ -100,7 +112,10 @@ class Folder:
         return found
 
     def remove_one(self, key: str) -> None:
-        """Remove an object and what killed writers left of it (`.part` files), then its folder if that is empty."""
+        """Remove an object and what killed writers left of it (`.part` files), then its folder if that is empty.
+
+        key : name of the object, its parts joined with ``/``.
+        """
         with contextlib.suppress(OSError):
             for name in os.listdir(self.path):
                 if name == key or (name.startswith(f"{key}.") and name.endswith(".part")):
@@ -194,7 +209,7 @@ class ChunkStore:
         return f"{array}/{'.'.join(['c', *map(str, place)])}"
 
     def write_chunk(self, array: str, place: Place, values: Array) -> int:
-        """Store a chunk with its CRC-32C; return that checksum.
+        """Store the numbers of a chunk with their CRC-32C; return that checksum.
 
         array, place : name of the array, and indices of the chunk in its grid.
         """
@@ -316,7 +331,7 @@ def crc32c(data: Array) -> int:
 
 
 def chunks_of(shape: tuple[int, ...], chunk: tuple[int, ...]) -> Iterator[Place]:
-    """Iterate over the grid indices of all chunks of an array of this shape."""
+    """Iterate over the grid indices of all chunks, of shape `chunk`, of an array of this shape."""
     return np.ndindex(*(-(-size // step) for size, step in zip(shape, chunk, strict=True)))
 
 

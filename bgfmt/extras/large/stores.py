@@ -398,7 +398,7 @@ class ChunkStores:
     def fill(
         self, solver: Solver, file: OutputFile | None, path: str, route: Route, *, layers: bool
     ) -> StoreReport:
-        """Solve a table into a store, and write it to a file; see `fill_store`."""
+        """Solve a table into a store of chunks, and write it to a file; the parameters are those of `fill_store`."""
         return fill_store(solver, file, path, route, layers=layers)
 
     def remove(self, path: str) -> None:

@@ -560,6 +560,8 @@ def solve_layers(solve: TileSolve, workers: Workers) -> Iterator[tuple[int, int]
     """Solve a table in layers of equal pip count into an empty store.
 
     Yields after each layer (pairs solved, number of first rows of the store that are certainly complete).
+
+    solve : the table and the store.
     """
     grid = solve.grid
     order = order_of(grid.points, grid.chequers)

@@ -121,7 +121,10 @@ def parse_description(text: bytes, name: str) -> StoreDescription:
 
 
 def chunk_bytes(store: ChunkStore, spec: StoreDescription) -> tuple[int, int]:
-    """Return (total size of all chunks, size of the chunks that exist), in bytes."""
+    """Return (size of all chunks that a complete store has, size of those that exist), in bytes.
+
+    spec : description of the store.
+    """
     each = prod(spec.chunk_shape) * 2 + CHECKSUM_BYTES
     keys = {store.key(MAIN, (*at, 0)) for at in chunks_of(spec.shape[:2], spec.chunk_shape[:2])}
     sizes = store.places.sizes(MAIN)

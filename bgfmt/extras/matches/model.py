@@ -34,7 +34,10 @@ def is_cube(value: int) -> bool:
 
 
 def one_point_away(length: int, scores: tuple[int, int]) -> bool:
-    """Return whether exactly one player needs one point to win a match to `length`, as in the Crawford game."""
+    """Return whether exactly one player needs one point to win a match to `length`, as in the Crawford game.
+
+    scores : points that the players have won.
+    """
     return bool(length) and length - 1 in scores and scores[0] != scores[1]
 
 

@@ -230,7 +230,7 @@ def _position(board: bytes, walk: GameWalk, at: int) -> Position | None:
 
 
 def add_ply(walk: GameWalk, ply: Ply, at: int) -> None:
-    """Add the events of one ply (a roll with its play, a cube action, a resignation, a set board) to the game.
+    """Add the events of one ply (a roll with its play, a cube action, a resignation, a set board) to the game `walk`.
 
     at : number of the ply in the game from 1, as the place in the file that records and problems state.
     """

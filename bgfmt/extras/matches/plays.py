@@ -82,7 +82,7 @@ def find(before: Position, dice: tuple[int, int], hops: Sequence[Hop], marks: in
 
 
 def find_between(before: Position, dice: tuple[int, int], after: Position) -> WrittenPlay:
-    """Return the play that leads from one board to another, both with the player who moves first.
+    """Return the play of a roll that leads from the board `before` to `after`, both with the player who moves first.
 
     If there is none, the result is an illegal play without moves.
     """

@@ -345,7 +345,7 @@ def _compressed_response(request: Request, data: bytes, kind: str, headers: dict
 
 
 def send(request: Request, held: Holding) -> Response:
-    """Return the response to a request for the file of a served table, or for a byte range of it."""
+    """Return the response to a request for the file of a served table (`held`), or for a byte range of it."""
     tag = f'"{held.fingerprint}"'
     name = "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "_" for c in held.name)
     headers = {

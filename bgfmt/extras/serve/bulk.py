@@ -251,7 +251,7 @@ class Binary:
     async def blocks(self, run: Callable[..., Any]) -> AsyncIterator[bytes]:
         """Yield the answer in pieces of `CHUNK` rows.
 
-        run : calls a function in a thread and returns an awaitable.
+        run : takes a function and arguments, calls it in a thread, and returns an awaitable of its result.
         """
         for start in range(0, self.rows, CHUNK):
             yield await run(self.block, start)

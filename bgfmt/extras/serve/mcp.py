@@ -161,7 +161,10 @@ def _answer(names: Sequence[str] | Schema) -> Schema:
 
 
 async def call(name: str, arguments: dict[str, Any], databases: Sequence[str]) -> types.CallToolResult:
-    """Run a tool (a bgfmt command in another process) and return its answer or its error."""
+    """Run a tool (a bgfmt command in another process) and return its answer or its error.
+
+    name, arguments : of the tool. databases : paths of the tables to query.
+    """
     import jsonschema
 
     command = TOOLS.get(name)

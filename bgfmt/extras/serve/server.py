@@ -194,7 +194,7 @@ def limit_connections(protocol: type[Any], watch: Watch) -> type[Any]:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket without Nagle's delay for small responses."""
+    """Return a socket that listens on an address (port 0: any free one), without Nagle's delay for small data."""
     address = host.strip("[]")
     both = ":" in address and socket.has_dualstack_ipv6()
     family = socket.AF_INET6 if ":" in address else socket.AF_INET

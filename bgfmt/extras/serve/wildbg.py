@@ -39,7 +39,7 @@ def evaluate(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any]
     `equity` has `cubeless`, without a cube; `centered`, of rolling without a double as in `/v1/cube`; and `best`,
     with the right action. At a match score the last two are normalised (EMG).
 
-    given : the parameters as text.
+    answers : computes the answer. given : the parameters as text.
     """
     state = GameState.of(_position(given), away=_away(given))
     answer, settled = answers.cube(ASKED, state)
@@ -71,7 +71,7 @@ def moves(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any], b
     It has all plays with the mover's probabilities after each. The best comes first, ranked as by `/v1/play` without
     a cube, or at a score with a centered one.
 
-    given : the parameters as text.
+    answers : computes the answer. given : the parameters as text.
     """
     dice = _parse_integer(given.get("die1"), "die1", 1, 6), _parse_integer(given.get("die2"), "die2", 1, 6)
     state = GameState.of(_position(given), dice, away=_away(given))

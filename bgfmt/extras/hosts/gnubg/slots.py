@@ -133,8 +133,8 @@ def uninstall(where: Place, slot: str | None = None, *, force: bool = False) -> 
 
     Only files that bgfmt installed are deleted.
 
-    slot : name of the slot such as "ts" for gnubg_ts.bd; all slots if None. force : if a file was changed since it
-    was installed, keep the changed file under another name.
+    where : the program's folders. slot : name of the slot such as "ts" for gnubg_ts.bd; all slots if None. force : if
+    a file was changed since it was installed, keep the changed file under another name.
 
     InstallError if nothing was installed or, without `force`, if a file was changed since.
     """

@@ -95,7 +95,11 @@ def update_all_replies(state: SweepState, first: int, last: int) -> None:
 
 @njit()
 def compute_record(state: SweepState, plays: Plays, sides: Sides, us: int, them: int, out: Array) -> None:
-    """Compute the ten numbers of record [us, them], us on roll, from the values after each play, into out (10,)."""
+    """Compute the ten numbers (five probabilities, five equities) of record [us, them] from those after each play.
+
+    us, them : position numbers of the side on roll and of the other. plays, sides : of all sides. out : (10,),
+    receives the numbers.
+    """
     replies = state.replies
     after = plays.after
     landed = plays.landed
@@ -189,9 +193,9 @@ def store_record(state: SweepState, us: int, them: int, numbers: Array, changes:
 
 @njit(f"{SWEEP_STATE}, {PLAYS}, {SIDES}, i8, i8", f"{SWEEP_STATE64}, {PLAYS}, {SIDES}, i8, i8")
 def sweep_above_diagonal(state: SweepState, plays: Plays, sides: Sides, first: int, last: int) -> Array:
-    """Update the records [us, them] of the rows us = first to last - 1 with them > us.
+    """Update the records [us, them] of the sides us = first to last - 1 on roll with them > us.
 
-    Returns (4,), the greatest change of a number by class of records.
+    plays, sides : of all sides. Returns (4,), the greatest change of a number by class of records.
     """
     n = len(state.values)
     changes = np.zeros(4, state.values.dtype)

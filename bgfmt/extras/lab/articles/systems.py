@@ -239,17 +239,25 @@ def bearoff_positions(points: int = 6, chequers: int = MAX_CHEQUERS) -> int:
 
 
 def naive_cells(points: int = 6, chequers: int = MAX_CHEQUERS) -> int:
-    """Return the size of an array with one index (0 to `chequers`) per point and for chequers off: Ross's 16 ** 7."""
+    """Return (chequers + 1) ** (points + 1): the size of an array indexed by the chequers on each point and off.
+
+    It is Ross's 16 ** 7 for six points and fifteen chequers.
+    """
     return int((chequers + 1) ** (points + 1))
 
 
 def layouts(points: int, chequers: int) -> int:
-    """Return the number of layouts of one side with 1 to M chequers on N points, C(N + M, M) - 1 (a blog of 2011)."""
+    """Return the number of layouts of one side with 1 to M chequers on N points, C(N + M, M) - 1.
+
+    The formula is that of a blog of 2011. points, chequers : N and M.
+    """
     return comb(points + chequers, chequers) - 1
 
 
 def two_sided_layouts(points: int, chequers: int) -> int:
-    """Return the number of layouts of both sides, ((N + M)! / N! / M! - 1) ** 2 (a blog of 2011).
+    """Return the number of layouts of both sides with 1 to M chequers on N points, ((N + M)! / N! / M! - 1) ** 2.
+
+    The formula is that of a blog of 2011. points, chequers : N and M.
 
     >>> two_sided_layouts(6, 10)
     64112049

@@ -166,7 +166,7 @@ def parse_play(text: str, position: Position, dice: tuple[int, int], plays: list
 def why_not(position: Position, dice: tuple[int, int], plays: list[Play], hops: list[Hop]) -> str:
     """Return in words why moves are not a legal play.
 
-    hops : (start, end) of the moves in the order given.
+    plays : the legal ones. hops : (start, end) of the moves in the order given, 25 the bar and 0 off.
     """
     us = [0, *counts_with_bar(position.us)]
     them = [0, *counts_with_bar(position.them)]

@@ -202,8 +202,15 @@ def play_match(
 ) -> Match:
     """Play `games` games for money, or a match of `setting.length` points, and return it.
 
-    tell : called with each record (event of a game). ended : called after each game; if it returns False, play ends.
-    Errors are those of `play_game`.
+    Parameters
+    ----------
+    players, dice, setting : as for `play_game`.
+    tell : called with each record (event of a game).
+    ended : called after each game; if it returns False, play ends.
+
+    Raises
+    ------
+    The errors of `play_game`.
     """
     scores = (0, 0)
     played = list[Game]()

@@ -93,6 +93,8 @@ def janowski(cubeless: Any, efficiency: float = EFFICIENCY) -> tuple[Any, Any, A
 
     Without gammon probabilities `cubeful_of_chances` uses the equity clipped to ±1; the rest, which is due to
     gammons, is added to each result.
+
+    efficiency : weight of the fully live cube, 0 to 1.
     """
     dead = np.asarray(cubeless, np.float64)
     alone = np.clip(dead, -1, 1)

@@ -117,7 +117,7 @@ class Found(NamedTuple):
 
 
 def find(paths: Iterable[PathLike]) -> Iterator[Found]:
-    """Yield the named files, and all files in named folders and their subfolders, sorted by name."""
+    """Yield the files of these paths: files themselves, all files in folders and their subfolders, sorted by name."""
     for path in paths:
         name = os.fspath(path)
         if not os.path.isdir(name):

@@ -194,10 +194,10 @@ class Judgement:
         return (self.ends[1] - self.ends[0]) / 2
 
     def counts(self, program: str) -> bool:
-        """Check whether the error rate of "gnubg" or "xg" counts this decision.
+        """Return True if the error rate of a program, "gnubg" or "xg", counts this decision.
 
         Both count plays with a choice, doubles, takes and passes. They count "no double" where it was wrong, or where
-        doubling would lose less than `CLOSE`.
+        doubling would lose less than `CLOSE`. Illegal plays and those with approximate numbers are not counted.
         """
         if self.verdict in ("forced", "illegal", "approximate"):
             return False

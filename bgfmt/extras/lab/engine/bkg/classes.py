@@ -139,7 +139,7 @@ def expectation_in_danger(hits: int, hit: Number, missed: Number, *, may_double:
 def expectation(win: Number, gammons: Number, lose: Number, gammons_lost: Number) -> Number:
     """Return the points a game from the shares of single wins, gammons won, single losses and gammons lost.
 
-    PositionError unless the shares add up to 1.
+    win, gammons, lose, gammons_lost : the shares. PositionError unless they add up to 1.
 
     >>> from fractions import Fraction as F
     >>> expectation(F(66, 100), F(2, 100), F(30, 100), F(2, 100))

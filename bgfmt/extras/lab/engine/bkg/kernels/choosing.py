@@ -125,7 +125,8 @@ def count_excess(us: Array, them: Array, margin: int, nearest: bool) -> int:
 def doubles(kernel: Kernel, board: Array, owned: bool) -> bool:
     """Return True if BKG doubles as the side on roll; never while the sides are engaged.
 
-    owned : it owns the cube, and redoubles.
+    kernel : the engine's options and tables. board : (2, 26), that side first. owned : it owns the cube, and
+    redoubles.
     """
     if is_engaged(board):
         return False
@@ -140,7 +141,10 @@ def doubles(kernel: Kernel, board: Array, owned: bool) -> bool:
 
 @njit(f"{COMPLETION}, i8.2C")
 def takes(kernel: Kernel, board: Array) -> bool:
-    """Return True if BKG takes a double of the first side of the board; always while the sides are engaged."""
+    """Return True if BKG takes a double of the first side of the board; always while the sides are engaged.
+
+    kernel : the engine's options and tables. board : (2, 26).
+    """
     if is_engaged(board):
         return True
     us = running.row(kernel, board[0])

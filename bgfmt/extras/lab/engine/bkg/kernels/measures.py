@@ -71,7 +71,10 @@ def mostback(x: Array) -> int:
 
 @njit()
 def weighted_sum(x: Array, weights: Array) -> int:
-    """Return the sum of weights[point] over all men of a side, bar (25) included, men off excluded."""
+    """Return the sum of weights[point] over all men of a side, bar (25) included, men off excluded.
+
+    x : (26,) men by point, 0 the men off, 25 the bar.
+    """
     total = 0
     for point in range(1, 26):
         total += weights[point] * x[point]
@@ -80,7 +83,10 @@ def weighted_sum(x: Array, weights: Array) -> int:
 
 @njit()
 def points(x: Array, first: int, last: int, least: int, most: int) -> int:
-    """Return how many of the points first to last - 1 have at least `least` and at most `most` men of a side."""
+    """Return how many of the points first to last - 1 have at least `least` and at most `most` men of a side.
+
+    x : (26,) men by point, 0 the men off, 25 the bar.
+    """
     many = 0
     for point in range(first, last):
         many += least <= x[point] <= most
@@ -89,7 +95,10 @@ def points(x: Array, first: int, last: int, least: int, most: int) -> int:
 
 @njit()
 def men(x: Array, lowest: int) -> int:
-    """Return the number of men of a side on the points from `lowest` on and on the bar."""
+    """Return the number of men of a side on the points from `lowest` on and on the bar.
+
+    x : (26,) men by point, 0 the men off, 25 the bar.
+    """
     total = 0
     for point in range(lowest, 26):
         total += x[point]
@@ -98,7 +107,10 @@ def men(x: Array, lowest: int) -> int:
 
 @njit()
 def pipcount(x: Array) -> int:
-    """Return the pip count, 25 for each chequer on the bar."""
+    """Return the pip count of a side, 25 for each man on the bar.
+
+    x : (26,) men by point, 0 the men off, 25 the bar.
+    """
     return weighted_sum(x, PIPS)  # type: ignore[no-any-return]
 
 
@@ -121,7 +133,8 @@ def escapes(table: Array, y: Array) -> Array:
 def moment2(x: Array, form: int) -> float:
     """Return the mean (or sum) of squared distances from the mean point, over the men of a side behind that mean.
 
-    form : 0 divides by the number of all men, 1 by that of those behind, 2 returns the sum.
+    x : (26,) men by point, 0 the men off, 25 the bar. form : 0 divides by the number of all men, 1 by that of those
+    behind, 2 returns the sum.
     """
     many = men(x, 1)
     if many == 0:
@@ -140,7 +153,10 @@ def moment2(x: Array, form: int) -> float:
 
 @njit()
 def gaps(x: Array) -> int:
-    """Return the number of empty points in the home board of a side."""
+    """Return the number of empty points in the home board of a side.
+
+    x : (26,) men by point, 0 the men off, 25 the bar.
+    """
     return points(x, 1, 7, 0, 0)  # type: ignore[no-any-return]
 
 
@@ -148,14 +164,17 @@ def gaps(x: Array) -> int:
 def expallin(x: Array) -> int:
     """Return the time that a side needs to bring all men home, in half-rolls of 3.5 pips.
 
-    Each man's distance is rounded up on its own.
+    Each man's distance is rounded up on its own. x : (26,) men by point, 0 the men off, 25 the bar.
     """
     return weighted_sum(x, COMING_HOME)  # type: ignore[no-any-return]
 
 
 @njit()
 def exploff(x: Array) -> int:
-    """Return the time until a side has borne off its first man, in half-rolls of 3.5 pips."""
+    """Return the time until a side has borne off its first man, in half-rolls of 3.5 pips.
+
+    x : (26,) men by point, 0 the men off, 25 the bar.
+    """
     return expallin(x) + (x[0] == 0)  # type: ignore[no-any-return]
 
 
@@ -163,14 +182,17 @@ def exploff(x: Array) -> int:
 def expturns(x: Array) -> int:
     """Return the time that a side needs to bear off all men, in half-rolls of 3.5 pips.
 
-    Each man's distance is rounded up on its own.
+    Each man's distance is rounded up on its own. x : (26,) men by point, 0 the men off, 25 the bar.
     """
     return weighted_sum(x, GOING_OFF)  # type: ignore[no-any-return]
 
 
 @njit()
 def gammon_danger(x: Array, y: Array) -> bool:
-    """Return True if the side `x` may not have a man off when `y` has borne off all, by their expected rolls."""
+    """Return True if the side `x` may not have a man off when `y` has borne off all, by their expected rolls.
+
+    x, y : (26,) men by point, 0 the men off, 25 the bar.
+    """
     return exploff(x) >= expturns(y)
 
 

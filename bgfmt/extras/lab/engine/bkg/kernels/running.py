@@ -158,5 +158,8 @@ def score(board: Array, gain: float) -> float:
 
 @njit()
 def tidiness(x: Array) -> int:
-    """Return the tie-breaker of plays (the greater the better): fewer men left, then fewer gaps, then fewer pips."""
+    """Return the tie-breaker of plays (the greater the better): fewer men left, then fewer gaps, then fewer pips.
+
+    x : (26,) men by point after the play, 0 the men off, 25 the bar.
+    """
     return -(measures.men(x, 1) * 100 + measures.gaps(x)) * 1000 - measures.pipcount(x)
