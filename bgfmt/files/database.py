@@ -92,6 +92,21 @@ class Database:
         return self._table
 
     @property
+    def kind(self) -> str:
+        """The kind of the table, such as "two-sided"."""
+        return self.table.kind
+
+    @property
+    def points(self) -> int:
+        """The number of points of the table."""
+        return self.table.points
+
+    @property
+    def chequers(self) -> int:
+        """The greatest number of chequers a side in the table."""
+        return self.table.chequers
+
+    @property
     def reading(self) -> Reading[Any]:
         """The table, and its offset and size in the file."""
         return Reading(self.table, self.extent)

@@ -222,8 +222,9 @@ class GameState:
 
     @property
     def over(self) -> bool:
-        """Whether the game has ended: a side has no chequers left, has passed, or has resigned."""
-        return bool(self.ended) or not all(side.chequers for side in self.sides)
+        """Whether the game has ended: a side has no chequers left, has passed, has resigned, or has won the match."""
+        is_match_won = self.length > 0 and max(self.scores) >= self.length
+        return bool(self.ended) or is_match_won or not all(side.chequers for side in self.sides)
 
     def with_options(
         self,
@@ -274,9 +275,14 @@ class GameState:
     def after(self, play: Any) -> GameState:
         """Return the state after a play: the other side on roll, no dice.
 
-        play : an object with a `result`, the position after it with the side that has played first.
+        play : one of `legal_plays` or of `Advisor.plays`; it has a `result`, the position after it with the side that
+        has played first.
+
+        PositionError for anything else, such as the notation of a play.
         """
-        result = play.result
+        result = getattr(play, "result", None)
+        if not isinstance(result, Position):
+            raise PositionError(f"a play of legal_plays or Advisor.plays, not {play!r}")
         sides = (result.us, result.them) if self.turn == 0 else (result.them, result.us)
         turned = replace(self, sides=sides, turn=1 - self.turn, dice=None, doubled=False, beavered=0)
         return replace(turned, resigned=0)

@@ -350,7 +350,8 @@ class Table:
         """
         reason = self.covers(asked)
         if reason is not None:
-            raise (NotCoveredError if isinstance(asked, Side) == (self.sides == 1) else PositionError)(reason)
+            expected = Side if self.sides == 1 else Position
+            raise (NotCoveredError if isinstance(asked, expected) else PositionError)(reason)
         if isinstance(asked, Side):
             return self.side_number(asked)
         return self.side_number(asked.us) * self.positions + self.side_number(asked.them)
@@ -610,8 +611,10 @@ class OfOneSide(Table):
     sides = 1
 
     def covers(self, asked: Side | Position) -> str | None:
-        if not isinstance(asked, Side):
+        if isinstance(asked, Position):
             return f"a {self.kind} table answers for one side at a time"
+        if not isinstance(asked, Side):
+            return f"a side, such as Side(0, 1, 1), not {asked!r}"
         return self.covers_side(asked)
 
     def unrank(self, number: int) -> Side:
@@ -633,8 +636,10 @@ class OfBothSides(Table):
     sides = 2
 
     def covers(self, asked: Side | Position) -> str | None:
-        if not isinstance(asked, Position):
+        if isinstance(asked, Side):
             return f"a {self.kind} table needs both sides, the one on roll first (side / side)"
+        if not isinstance(asked, Position):
+            return f"a position, such as Position(Side(0, 1), Side(0, 1, 1)), not {asked!r}"
         return self.covers_side(asked.us) or self.covers_side(asked.them)
 
     def unrank(self, number: int) -> Position:

@@ -159,3 +159,9 @@ def test_parse_with_options() -> None:
     for wrong in ({"away": "x"}, {"away": (0, 1)}, {"cube": "elsewhere"}, {"dice": "7"}, {"crawford": True}):
         with pytest.raises(PositionError):
             GameState.parse(xgid, **wrong)  # type: ignore[arg-type]
+
+
+def test_a_won_match_is_over() -> None:
+    state = GameState((HERE.us, HERE.them), length=5, scores=(6, 1))
+    assert state.over
+    assert not GameState((HERE.us, HERE.them), length=7, scores=(6, 1)).over

@@ -105,6 +105,10 @@ WRONG: dict[str, Callable[[bgfmt.Database], object]] = {
     "two whole numbers, as in": lambda db: bgfmt.solve("two-sided", "6x8", "x.bd"),
     "a position has two sides": lambda db: bgfmt.Position([0, 1], (1, 0)),
     r"'0 1 / 1' is text, which Side.parse and Position.parse read": lambda db: db.lookup("0 1 / 1"),
+    r"a position, such as Position\(Side\(0, 1\), Side\(0, 1, 1\)\), not \[0, 1\]": lambda db: db.lookup(
+        [0, 1]
+    ),
+    "a play of legal_plays or Advisor.plays, not '5/4'": lambda db: bgfmt.GameState().after("5/4"),
     r"Side\(\*counts\), not \(\[0, 1\], 0\)": lambda db: bgfmt.Side([0, 1]),
     r"whole counts .*, not float64 of shape \(3, 6\)": lambda db: db.lookup_many(US.astype(float), THEM),
     r"row 1: counts must lie in 0\.\.15": lambda db: db.lookup_many(US - [[0], [1], [2]], THEM),
