@@ -186,9 +186,9 @@ class Advisor:
         raise self.sources.add_limit(side, reason)
 
     def chances(self, position: Asking) -> races.TwoSidedEstimate:
-        """Estimate win and gammon probabilities of a race by gnubg's formula.
+        """Estimate win and gammon probabilities of a race by gnubg's formula, from each side's distribution of rolls.
 
-        It takes the distributions of rolls of each side, playing alone.
+        Each side plays as if alone. NotCoveredError for contact, and if the rolls of a side are not known.
         """
         position = as_state(position).position
         try:
@@ -205,7 +205,7 @@ class Advisor:
         )
 
     def side_plays(self, side: Side, dice: Dice, measure: str = "mean") -> RankedPlays:
-        """Rank all plays of a roll of one side alone.
+        """Rank all plays of a roll of one side, as if it were alone, best first.
 
         dice : (2, 1) or "21".
         measure : "mean" (fewest mean rolls to go) or "off:n" (probability of being off within n more rolls).
@@ -250,10 +250,13 @@ class Advisor:
         """Return whether to double and how to answer, with the cube where it is; in a match at its score.
 
         The action is that before the roll, dice are ignored. If a double is pending, it is about that double. Where
-        the rounding of a table leaves the action open it is calculated, up to the limit; where the error of an
-        estimate does, it is rolled out if `oracle` allows it.
+        the
+        error of a table leaves the action open, it is calculated exactly unless that exceeds the limit of work; where
+        the
+        error of an estimate does, it is rolled out unless rollouts are off.
 
-        met_player : as in `score`.
+        met_player : as in `score`. PositionError if the game is over; NotCoveredError if no source covers the
+        position.
         """
         state = _unfinished_state(state)
         hyper = self.sources.hypergammon(state)
@@ -318,12 +321,12 @@ class Advisor:
     ) -> RankedPlays:
         """Rank the plays of the state's roll, one for each different result, best first.
 
-        Plays of equal value are ranked by cubeless equity, then by `untidiness`.
+        Plays of equal value are ranked by cubeless equity, then by `untidiness` (chequers and gaps left).
 
         Parameters
         ----------
         state
-            A state with dice.
+            A state with dice; else PositionError is raised.
         measure
             "money" (equity with the cube where it is), "match" (equity at the score, EMG), "cubeless", or "mean" or
             "off:n" (see `side_plays`). By default "match" in a match, else "money", or "cubeless" if no cube is in
@@ -425,7 +428,9 @@ class Advisor:
     def decide(self, state: Asking) -> Decision:
         """Return what to do in a state: a play, a cube action, or the answer to a double or resignation.
 
-        Where nothing covers the position, `outside` decides or NotCoveredError is raised.
+        Where no table, calculation or estimate covers the position, the engine or rule `outside` decides;
+        NotCoveredError if
+        that is "refuse".
         """
         state = _unfinished_state(state)
         position = state.position.check()

@@ -161,7 +161,7 @@ def cumulate(chances: Floats) -> Floats:
 
 
 def within_rolls(chances: Floats | None, rolls: int) -> Floats:
-    """Sum distributions (..., n), probabilities of exactly 0, 1, 2, ... rolls, up to a number of rolls.
+    """Return the probability of at most `rolls` rolls, from distributions (..., n) of exactly 0, 1, 2, ... rolls.
 
     NotCoveredError if `chances` is None.
     """
@@ -204,11 +204,11 @@ def estimate_words(source: str, usual_error: float, *, sure: bool = True) -> str
     Parameters
     ----------
     source
-        The source of the answer.
+        "rollout" or "estimate".
     usual_error
         The error that 95 % of such answers do not exceed.
     sure
-        Whether the options differ by more than the error.
+        Whether the options differ by more than the error; if not, "too close to call" is added.
     """
     text = f"{'rollout' if source == ROLLOUT else 'estimate'}, ±{format_error(usual_error)} (95 %)"
     return text if sure else f"{text}: too close to call"

@@ -139,8 +139,11 @@ def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -
 def roller_at(table: MatchScore, score: Score) -> int | None:
     """Return which player of the table, a (0) or b (1), is on roll at a score; None if the table is of another score.
 
-    The match equity table must be the same, by the SHA-256 of its values, and if it differs for the two players, so
-    must be the player on roll. A table of a score with a player at 1-away answers for the Crawford game as well.
+    The score must use the match equity table that the table was solved with, by the SHA-256 of its values, and if
+    that
+    differs for its two players, the same one on roll. A table of a score with a player at 1-away answers for the
+    Crawford
+    game as well.
     """
     held = table.score
     if score.met.digest != held.digest or (score.is_beyond_table and not score.met.extended):

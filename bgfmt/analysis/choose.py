@@ -75,7 +75,7 @@ def two_sided_for(
     position
         The side on roll first.
     cubeful
-        Accept tables with cubeful equities only.
+        Accept only tables with cubeful equities.
     results
         Sides after plays, which the table has to cover instead of `position.us`.
 
@@ -112,7 +112,7 @@ def counting_for(
 
 
 def one_sided_for(databases: Databases, *sides: Side) -> OfRolls | None:
-    """Choose the best one-sided table that covers all of these sides, or None.
+    """Choose the best one-sided table that covers all of these sides; None if there is none.
 
     Tables of distributions come before tables of means, and these before normal approximations.
     """

@@ -139,7 +139,10 @@ class CubeAction(Plain):
 
     @property
     def doubles(self) -> bool:
-        """Whether to double; true if it costs nothing."""
+        """Whether to double; true if it costs nothing.
+
+        False where no double is allowed.
+        """
         return self.may_double and self.double_margin >= -EXACT
 
     @property
@@ -178,12 +181,18 @@ class CubeAction(Plain):
 
     @property
     def tie_double(self) -> bool:
-        """Whether doubling and not doubling are proved equal."""
+        """Whether doubling and not doubling are proved equal.
+
+        See `proves_ties`.
+        """
         return abs(self.double_margin) <= EXACT and self.proves_ties
 
     @property
     def tie_take(self) -> bool:
-        """Whether taking and passing are proved equal."""
+        """Whether taking and passing are proved equal.
+
+        See `proves_ties`.
+        """
         return abs(self.take_margin) <= EXACT and self.proves_ties
 
     @property
@@ -300,7 +309,9 @@ class CubeAction(Plain):
 
 
 def label_of(centered: CubeAction, owned: CubeAction) -> int:
-    """Return Koca's label of a position, 1 to 5 (see `LABELS`).
+    """Return the label 1 to 5 of a position on Koca's chart of bearoff doubles, such as 4 for "redouble, take".
+
+    All five are in `LABELS`.
 
     Parameters
     ----------
@@ -448,7 +459,10 @@ class MatchCube(CubeAction):
 
     @property
     def gammons_text(self) -> Literal["none", "counted"]:
-        """`none` (impossible) or `counted`."""
+        """`none` (impossible) or `counted`.
+
+        Whether a gammon can still be lost by a side.
+        """
         return "counted" if self.position.gammons else "none"
 
     @property
@@ -471,12 +485,18 @@ class MatchCube(CubeAction):
 
     @property
     def tie_double(self) -> bool:
-        """Whether doubling and rolling on have equal match winning chances, by exact numbers."""
+        """Whether doubling and rolling on have equal match winning chances, by exact numbers.
+
+        They are equal if they differ by at most 1e-12; false for numbers with a larger error.
+        """
         return self.mwc_error <= TIE and self.doubling == "optional"
 
     @property
     def tie_take(self) -> bool:
-        """Whether taking and passing have equal match winning chances, by exact numbers."""
+        """Whether taking and passing have equal match winning chances, by exact numbers.
+
+        They are equal if they differ by at most 1e-12; false for numbers with a larger error.
+        """
         return self.mwc_error <= TIE and self.response == "either"
 
     @property
@@ -582,7 +602,7 @@ def decide(
     usual: float | None = None,
     proved: bool = True,
 ) -> MatchCube:
-    """Return the cube action at a score, given match winning chances of the side on roll.
+    """Return the cube action at a score, given match winning chances (0 to 1) of the side on roll.
 
     Parameters
     ----------
@@ -595,11 +615,11 @@ def decide(
     double_take
         Match winning chance after a double and a take; ignored if no double is allowed.
     error
-        Greatest error of these.
+        Greatest error of these two.
     cubeless_win
         Probability of winning the game without a cube, None if not known.
     source, table
-        Where the numbers come from.
+        Where the numbers come from, and the name of the table if it is one.
     usual
         For estimates and rollouts, the error that 95 % of them do not exceed; else None.
     proved

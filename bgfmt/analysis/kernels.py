@@ -87,7 +87,7 @@ def closure(
     start: Any, terms: Any, alive: int, boards: Any, plies: Any, pending: Any, order: Any, keys: Any, places: Any,
     follow: Any, starts: Any, targets: Any,
 ) -> int:  # fmt: skip
-    """Find all boards that play can reach from one, including those between two dice of a roll.
+    """Find all boards of one side that play can reach from one, including those between two dice of a roll.
 
     Parameters
     ----------
@@ -96,12 +96,13 @@ def closure(
     terms
         The binomials of `board.number_terms`.
     alive
-        Bits of the numbers of this side's rolls after which the game may still go on; boards that come up only
-        after other numbers are not played on.
+        Numbers of this side's rolls after which the game may still go on, as bits (bit k is k rolls); boards that
+        come up
+        only after other numbers are not played on.
     boards
         (room, points) int8, filled with the boards in order of discovery.
     plies
-        (room,) int64, filled with the bits of the numbers of whole rolls after which each board can come up.
+        (room,) int64, filled with the numbers of whole rolls after which each board can come up, as bits.
     order
         (room,) int64, filled with the indices of the boards by falling pips, all chequers off last.
     starts, targets

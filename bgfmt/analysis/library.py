@@ -127,7 +127,7 @@ class Library:
         return [one.table if isinstance(one, Database) else one for one in self.databases]
 
     def lines(self) -> list[str]:
-        """Return a line of text for each database, then the notes about files that were skipped."""
+        """Return a line of text for each database (its name, kind and size), then the notes about skipped files."""
         lines = [f"{self.name(t)}: {o}" for t, o in zip(self.tables, self.databases, strict=True)]
         return lines + self.notes
 
@@ -199,7 +199,11 @@ def _scanned(folder: Path, notes: list[str]) -> Iterator[Database]:
 
 
 def open_default(say: Say | None = None) -> Library:
-    """Open the default databases of this machine, in the order that the head of this module describes.
+    """Open this machine's default databases.
+
+    They are those in the environment variable BGFMT_DB; else gnubg's installed files, and tables that bgfmt has
+    solved
+    and stored, one-sided and two-sided, for kinds that are not among them.
 
     say : called with a line of text when default tables have to be solved; writes to stderr if None.
     """
@@ -237,12 +241,12 @@ def _gnubg_files() -> Iterator[Path]:
 
 
 def folder() -> Path:
-    """Return the folder of the default tables: `bgfmt/tables` in the user's folder for application data."""
+    """Return the folder in which bgfmt stores its default tables, in the user's folder for application data."""
     return folders.user_data() / "bgfmt" / "tables"
 
 
 def distributions(far: bool, say: Say | None = None) -> Any:
-    """Return the distributions of rolls of a one-sided default table; see `one_sided_default` for the parameters.
+    """Return the distributions of rolls of a default one-sided table; see `one_sided_default` for the parameters.
 
     Returns
     -------
@@ -256,7 +260,7 @@ def distributions(far: bool, say: Say | None = None) -> Any:
 
 @cache
 def one_sided_default(far: bool, say: Say | None = None) -> OneSided:
-    """Return a one-sided default table; it is solved and stored if it doesn't exist yet.
+    """Return the one-sided table that bgfmt uses where no database is named; it is solved and stored on first use.
 
     far : the table of ten points, else that of six.
     say : called with a line of text when the table of ten points has to be solved; writes to stderr if None.

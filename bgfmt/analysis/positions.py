@@ -14,7 +14,7 @@ COUNTS = re.compile(r"[\d,/]+|bar")  # a part of counts written without quotes
 
 
 def one_or_two(text: str) -> Side | Position:
-    """Parse one list of counts as a side, and any other text as a position.
+    """Parse one list of counts as a side, and any other text (two lists, or an identifier) as a position.
 
     A position whose other side is empty is returned as a `Side` too. ValueError for text that is neither.
     """

@@ -148,7 +148,7 @@ class Question:
 
 @cache
 def options() -> dict[str, QuestionOption]:
-    """Return the options of `Question` by name."""
+    """Return the options of a query, by name: for each field of `Question` its description and allowed values."""
     kinds = {"int": int, "bool": bool}  # the annotation "int | None" is still text
     return {
         one.name: QuestionOption(**one.metadata, kind=kinds.get(str(one.type).split()[0], str))
@@ -258,7 +258,10 @@ class CubeAnswer(Plain):
 
     @property
     def label(self) -> int:
-        """Koca's label, from 1 to 5."""
+        """Koca's label, from 1 to 5.
+
+        Meanings are in `bgfmt.analysis.cube.LABELS`.
+        """
         return label_of(self.centered_cube, self.owned_cube)
 
     @property
@@ -301,7 +304,10 @@ class ScoresAnswer(SourcedAnswer):
 
     @property
     def cells(self) -> list[Cell]:
-        """Decisions, one a score."""
+        """Decisions, one a score.
+
+        In the order of `bgfmt.analysis.ondemand.scores`.
+        """
         return [Cell((mine, other), last, cube) for (mine, other, last), cube in self.grid.cells.items()]
 
     @property

@@ -66,7 +66,10 @@ def side_race(table: OfRolls, side: Side, name: str | None = None) -> SideRace:
 
 
 def calculated_race(found: SideRolls) -> SideRace:
-    """Return the race of a side whose distributions of rolls were calculated by `solving.solve_side`."""
+    """Return the race of a side (rolls, effective pips, wastage) from its calculated distributions of rolls.
+
+    found : what `solving.solve_side` returned.
+    """
     side = found.side
     first = None if found.first is None else rolls_of(found.first)
     origin = {"source": "calculation", "max_error": {"mean_rolls": EXACT}}
@@ -139,7 +142,10 @@ class TwoSidedEstimate(Plain):
 
     @property
     def cubeless(self) -> float:
-        """Equity without a cube, gammons counted if known."""
+        """Equity without a cube, gammons counted if known.
+
+        In points, of the side on roll.
+        """
         return 2 * self.win - 1 + (self.win_gammon or 0.0) - (self.lose_gammon or 0.0)
 
 
@@ -197,7 +203,8 @@ def outcome_chances(
     Parameters
     ----------
     ours, theirs
-        Distributions (..., rolls) of the rolls to bear off the last chequer.
+        Distributions (..., rolls) of the rolls to bear off the last chequer, of the side on roll and the other: the
+        probability of exactly i rolls.
     our_first, their_first
         The same for the first chequer, all at 0 rolls for a side that has borne one off. If None, the gammon
         probability that needs it is 0.
@@ -269,8 +276,9 @@ def twosided_many(databases: Databases, us: Any, them: Any) -> Floats:
 
     Returns
     -------
-    (N, 3) float64: win, win gammon, lose gammon. Gammon probabilities are NaN if a gammon is possible but the table
-    has no data for it.
+    (N, 3) float64: win, win gammon, lose gammon of the side on roll. Gammon probabilities are NaN if a gammon is
+    possible
+    but the table has no data for it.
     """
     tables = of_kind(choose.tables_of(databases), OneSided)
     if not tables:

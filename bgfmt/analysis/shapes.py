@@ -114,14 +114,14 @@ def _field(word: str) -> AnswerField:
 
 
 def fields_at(path: str, names: str, but: str = "") -> str:
-    """Return `FIELDS` that take the fields of another object into an answer.
+    """Return words for an answer's `FIELDS` that take over the fields of another object, its attribute `path`.
 
     Parameters
     ----------
     path
         The attribute of the answer that has the other object.
     names
-        The `FIELDS` of the other object.
+        The `FIELDS` of the other object, separated by blanks.
     but
         The name of a field to skip.
 

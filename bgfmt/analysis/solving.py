@@ -93,7 +93,7 @@ class Family:
 
     @cached_property
     def pips(self) -> Array:
-        """(n,) pip counts."""
+        """Pip count of each board, (n,) int64."""
         return self.counts.astype(np.int64) @ np.arange(1, self.counts.shape[1] + 1)
 
     @cached_property
@@ -103,7 +103,7 @@ class Family:
 
     @property
     def gains(self) -> Array:
-        """(n,) points that the other side wins if it bears off against each board: 1, gammon 2, backgammon 3."""
+        """Points that the other side wins by bearing off against each board, (n,): 1, gammon 2, backgammon 3."""
         full = self.counts.sum(axis=1, dtype=np.int64) == board.MAX_CHEQUERS
         gains: Array = 1 + full + (full & self.counts[:, 18:].any(axis=1))
         return gains
@@ -234,7 +234,7 @@ class Work:
 
     @cached_property
     def pairs(self) -> int:
-        """Pairs of boards to calculate, each with either side on roll."""
+        """Number of pairs of boards (one of each side) whose values are calculated, with either side on roll."""
         return int((self.waiting[:, 1] - self.waiting[:, 0]).clip(0).sum())
 
     @property
@@ -260,7 +260,7 @@ class Work:
 
 
 def plan(position: Position, columns: int, *, limit: int | None = None) -> Work:
-    """Find the boards of both sides of a race, and plan solving it.
+    """Find the boards that both sides of a race can reach, and plan the calculation of its values.
 
     Parameters
     ----------
@@ -388,7 +388,10 @@ class Game:
 
     @property
     def error(self) -> float:
-        """Bound of the rounding error of all values: 23 roundings a roll of numbers below the greatest value."""
+        """Bound of the rounding error of all values, in the unit of the values.
+
+        Each roll takes 23 roundings of numbers that are at most the greatest value.
+        """
         return 23 * 2.0**-52 * self.work.rolls * float(np.abs(self.columns.won[:, :, 1:]).max())
 
     def start(self) -> Solved:
@@ -533,7 +536,8 @@ class SideRolls:
 def solve_side(side: Side, *, limit: int | None = None) -> SideRolls:
     """Calculate the distributions of rolls of one side on up to 24 points, from the rules alone.
 
-    limit : largest calculation as in `bgfmt.analysis.ondemand.solve_money`; TooMuchWorkError beyond it.
+    limit : largest calculation, in pairs of boards times columns (a board counts as 400 of these); TooMuchWorkError
+    beyond it.
 
     NotCoveredError for a chequer on the bar; PositionError if all are off.
     """

@@ -126,7 +126,7 @@ class ResultCache:
 
     @cached_property
     def estimator(self) -> RaceEstimator | None:
-        """The estimator of races, None where none is installed."""
+        """The estimator of races, made on first use; None where none is installed."""
         return new_estimator()
 
     @cached_property
@@ -209,7 +209,7 @@ class Sources:
 
     @property
     def tables(self) -> list[Table]:
-        """The tables of the library."""
+        """The tables of the library, in its order."""
         return self.library.tables
 
     def refusal(self, position: Position) -> NotCoveredError:
@@ -350,7 +350,7 @@ class Sources:
         return self.solve(position, jacoby, limit) or self.estimate_if_allowed(position, jacoby)
 
     def worths(self, state: GameState, results: Sequence[Position], cube: str) -> Worths | None:
-        """Return the values of the results of a state's roll, by the first source that has all of them.
+        """Return the values of all results of a state's roll to the side that plays, by the first source with all.
 
         Parameters
         ----------
