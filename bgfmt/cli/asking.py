@@ -151,8 +151,8 @@ def open_library(
 ) -> Iterator[library.Library]:
     """Open the databases named, or this machine's default ones, and close them at the end; print what was skipped.
 
-    described : format of a file without header (--as). part : number of the database within a file (--part).
-    guard : read files instead of mapping them, so that this process survives if another truncates them.
+    described : format of a file without header (option --as). part : number of the database within a file (option
+    --part). guard : read files instead of mapping them, so that this process survives if another truncates them.
     """
     if (described or part) and not paths:
         raise click.UsageError("--as and --part need the name of a database")
@@ -268,7 +268,7 @@ def engine_adviser(
     outside: Outside = "refuse",
     progress: Progress | None = None,
 ) -> Advisor:
-    """Return the adviser for the options of a query; its default limit is that of an engine.
+    """Return an adviser over the databases with the options of a query, for engines: its default limit is low.
 
     The players of an asymmetric match equity table are numbered as in queries.
 
@@ -317,7 +317,7 @@ def adviser(
 
 
 def title(state: GameState) -> str:
-    """Return cube, score and rules of a state in words; empty for money play with a centered cube at 1."""
+    """Return score, cube and rules of a state in words; empty for money play with a centered cube and usual rules."""
     words = []
     if state.away is not None:
         words.append(f"{state.away[0]}-away against {state.away[1]}-away")

@@ -100,7 +100,7 @@ def heading(state: GameState) -> list[str]:
 def answer_lines(
     answer: questions.CubeAnswer | questions.MatchCubeAnswer | questions.ScoresAnswer,
 ) -> list[str]:
-    """Format a cube action as lines of text."""
+    """Format the answer to a query about the cube (for money, at a score, or at all scores) as lines of text."""
     if isinstance(answer, questions.ScoresAnswer):
         return grid_lines(answer)
     if isinstance(answer, questions.MatchCubeAnswer):
@@ -126,7 +126,7 @@ def insight_lines(answer: questions.CubeAnswer | questions.MatchCubeAnswer) -> l
 
 
 def action_lines(action: CubeAction) -> list[str]:
-    """Format a money cube action as lines of text."""
+    """Format a cube action for money (equities, decision, certainty) as lines of text."""
     word = "redouble" if action.cube == "owned" else "double"
     lines = ["", f"{'Centered cube' if action.cube == 'centered' else 'Own cube'}: {action.action}"]
     rows = [
@@ -149,7 +149,7 @@ def action_lines(action: CubeAction) -> list[str]:
 
 
 def match_lines(answer: questions.MatchCubeAnswer) -> list[str]:
-    """Format a cube action at a match score as lines of text."""
+    """Format a cube action at a match score (match winning chances, equities, certainty) as lines of text."""
     state = answer.state
     action = answer.action
     emg = answer.action.emg

@@ -64,7 +64,7 @@ def info(files: tuple[str, ...], described: str | None, part: int | None, digest
 
 @contextmanager
 def seekable_input(file: str) -> Iterator[str | BinaryIO]:
-    """Yield a path unchanged, or for "-" or a pipe in /dev a temporary file with its contents.
+    """Yield a path unchanged, or for "-" (standard input) or a pipe in /dev a temporary file with what it delivers.
 
     A named pipe elsewhere is refused, because nothing may ever be written to it.
     """

@@ -87,7 +87,7 @@ def _lines(answer: SideRace | questions.TwoRaces) -> list[str]:
 
 
 def describe(one: SideRace) -> list[str]:
-    """Format one side's race as lines of text."""
+    """Format one side's race (pips, mean rolls, EPC, wastage, distribution) as lines of text."""
     lines = [f"  pips        {one.pips:8d}", f"  mean rolls  {one.mean_rolls:12.5f}"]
     if one.std_rolls is not None:
         lines.append(f"  std dev     {one.std_rolls:12.5f}")

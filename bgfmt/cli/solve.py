@@ -310,7 +310,13 @@ def run_solver(
 ) -> None:
     """Solve a table and write it, or with `plan` print the resources that it takes.
 
-    name : of the solver. chosen : further options of `bgfmt.solve`, None if not given.
+    Parameters
+    ----------
+    name, points, chequers : the solver's name, and the size of the table.
+    output, to : the file and its format, None if not given.
+    quiet : print no progress.
+    as_json : print the result as JSON.
+    chosen : further options of `bgfmt.solve`, None if not given.
     """
     solver: Any = registry.get(name)
     chosen = {key: value for key, value in chosen.items() if value is not None}
