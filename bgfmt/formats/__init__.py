@@ -75,12 +75,12 @@ FORMATS: Registry[Format[Any]] = Registry("bgfmt.formats", lambda form: form())
 
 
 def all_formats() -> dict[str, Format[Any]]:
-    """Return all formats that load, by name."""
+    """Return all registered formats that can be imported, by name."""
     return dict(FORMATS)
 
 
 def broken_formats() -> tuple[Broken, ...]:
-    """Return the registered formats that failed to load, with the reason."""
+    """Return the registered formats that cannot be imported, each with the reason."""
     all_formats()
     return tuple(Broken(name, reason) for name, reason in sorted(FORMATS.broken.items()))
 

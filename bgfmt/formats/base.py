@@ -82,12 +82,12 @@ class Outlet:
         self.count(size_of(data))
 
     def write_at(self, offset: int, data: Data) -> None:
-        """Write bytes at an offset, for example into space left by `skip`."""
+        """Write bytes at an offset in the file, for example into space left by `skip`."""
         self.sink.write_at(offset, data)
         self.count(size_of(data))
 
     def skip(self, size: int) -> None:
-        """Skip `size` bytes, which `write_at` fills later."""
+        """Leave `size` bytes free at the end of the file, which `write_at` fills later."""
         self.sink.skip(size)
 
 
@@ -131,7 +131,7 @@ class Extent:
 
     @property
     def end(self) -> int:
-        """Offset of the first byte after the table."""
+        """Offset in the file of the first byte after the table."""
         return self.offset + self.size
 
 
@@ -145,7 +145,7 @@ class Reading(NamedTuple, Generic[T]):
     def of(
         kind: type[T], source: Source, offset: int, size: int, points: int, chequers: int, **fields: Any
     ) -> Reading[T]:
-        """Build a table that was read from `source`, and its extent.
+        """Build a table that was read from `source`, together with its extent (offset and size in the file).
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """Total size in bytes."""
+        """Total size of the file in bytes."""
         return sum(region.size for region in self.regions)
 
     @property
@@ -193,7 +193,7 @@ class Layout:
         return all(r.numbers or r.offset < len(self.header) for r in self.regions)
 
     def offset_of(self, entry: int, column: str = "", item: int = 0) -> int:
-        """Return the offset of an entry, or of number `item` of one of its columns.
+        """Return the offset in bytes, from the table's first byte, of an entry or of one number of it.
 
         Where the number itself is not stored (a leading zero of a compressed row), it is the offset of the byte that
         implies it.
@@ -207,7 +207,7 @@ class Layout:
         return self.place(entry, column, item)
 
     def region_at(self, offset: int) -> Region | None:
-        """Return the region that contains this offset, or None."""
+        """Return the named byte range that contains this offset; None if the file ends before."""
         inside = (r for r in self.regions if r.offset <= offset < r.offset + r.size)
         return next(inside, None)
 
@@ -326,11 +326,11 @@ class Format(ABC, Generic[T]):
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[T]:
         """Read the table at `offset`; its arrays are views of the source's bytes.
 
-        described : replaces a missing header, see `headerless`.
+        described : the facts that a missing header would have, such as points and chequers; `headerless` names them.
         """
 
     def info(self, reading: Reading[T]) -> dict[str, Any]:
-        """Return facts of this format beyond kind, points and chequers, for `bgfmt info`."""
+        """Return what `bgfmt info` shows of a file of this format beyond kind, points and chequers, by JSON field."""
         return {}
 
     def host_facts(self, reading: Reading[T]) -> dict[str, Any]:
@@ -442,7 +442,7 @@ class Format(ABC, Generic[T]):
         return table, {}
 
     def audit_in_parts(self, source: Source, extent: Extent, run: RunParts) -> Iterator[Fault] | None:
-        """Find the same faults as `audit`, in parts that processes can share; None if the format has no parts.
+        """Find the same differing bytes as `audit`, in parts for several processes; None if the format has no parts.
 
         run : run(function, parts) calls function(source, part) for each part, in any order, and yields the results.
         Each process has its own source of the same bytes, so the function must be picklable by name.
@@ -490,16 +490,18 @@ class Format(ABC, Generic[T]):
         return []
 
     def resembles(self, head: bytes) -> bool:
-        """Return True if the bytes look like the beginning of such a file, perhaps a damaged one."""
+        """Return True if the bytes look like the beginning of a file of this format, perhaps a damaged one."""
         return self.recognise(Head("", len(head), head[:HEAD_BYTES]))
 
     @contextlib.contextmanager
     def body(self, sink: Sink, table: T, **options: Any) -> Iterator[dict[str, NDArray[Any]]]:
         """Make space in a new file for a table's arrays and yield them by name, to be filled in any order.
 
-        table : gives kind, sizes and dtypes; its numbers are not used (see `bgfmt.formats.placeholder_rows`).
-
-        The arrays are views of the file, which is complete when the `with` block ends.
+        table : gives kind, sizes and dtypes; its numbers are not used (see `bgfmt.formats.placeholder_rows`). options
+        : those
+        of the format. The arrays are views of the file, which is complete when the `with` block ends. CapabilityError
+        if
+        files of this layout are written in order only.
         """
         self.check(table, options)
         if not self.takes_body(table, options):
@@ -530,10 +532,10 @@ class ArrayFormat(Format[T]):
 
     @abstractmethod
     def header_of(self, table: T, options: Options) -> bytes:
-        """Return the header to write; empty for a file without header."""
+        """Return the header of the table's file, written with these options; empty for a file without header."""
 
     def shape_of(self, table: T, options: Options) -> tuple[int, ...]:
-        """Return the shape of the numbers in the file."""
+        """Return the shape of the array of numbers in the table's file, written with these options."""
         return tuple(getattr(table, self.array).shape)
 
     def emit(self, table: T, sink: Outlet, options: Options) -> None:

@@ -61,14 +61,14 @@ class Record:
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Self | None:
-        """Build the record from facts, whose values may be text; return None if they do not mention it.
+        """Build the record from flat facts, whose values may be text; return None if none of them is of this record.
 
         Raises ValueError for invalid facts.
         """
         raise NotImplementedError
 
     def inconsistency(self, table: Table) -> str | None:
-        """Return a text if no program writes this record with such a table, or None if it is consistent."""
+        """Return what is wrong, as text, if no program writes this record with such a table; None if nothing is."""
         return None
 
 
@@ -143,7 +143,7 @@ def number(value: object) -> int:
 
 
 def table_fields(facts: Mapping[str, Any], kind: type[Table]) -> dict[str, Any]:
-    """Return constructor fields of a table (recipe and the like) from facts.
+    """Return the constructor fields (recipe and the like) of a table of class `kind` that are among the facts.
 
     Raises ValueError if a fact has another type than the field, or is not a plain name.
     """

@@ -70,7 +70,10 @@ class Field(NamedTuple):
     shape: tuple[int, ...]
 
     def read(self, source: Source, offset: int, what: str = "table") -> NDArray[Any]:
-        """Return the field of a structure at `offset` of a source; `what` names it in a TruncatedError."""
+        """Read the field, as an array, of a structure that begins at `offset` of a source.
+
+        what : what a TruncatedError says is cut short.
+        """
         return source.array(self.dtype, self.shape, offset + self.offset, what)
 
     def place(self, *index: int) -> int:
@@ -155,7 +158,7 @@ def read_struct(struct: Struct, source: Source, offset: int = 0) -> Container[An
 
 
 def core_of(part: Construct) -> Construct:
-    """Return the innermost construct of a field, without its name, its documentation and what adapts its value."""
+    """Return the construct that stores a field's bytes, without wrappers for name, documentation and conversion."""
     while isinstance(part, Subconstruct) and not isinstance(part, Array):
         part = part.subcon
     return part
@@ -222,7 +225,7 @@ def byte_table(struct: Struct) -> str:
 
 
 def offset_texts(struct: Struct) -> list[str]:
-    """Return the offset of each field, and the size of the structure, as text, such as `28 + 64 * positions`."""
+    """Return the offset of each field and, last, the size of the structure, as text such as `28 + 64 * positions`."""
     terms: Counter[str] | None = Counter()
     texts = ["0"]
     for part in struct.subcons:

@@ -161,7 +161,7 @@ class HeaderFacts:
 
     @property
     def canonical(self) -> bytes:
-        """The 40 header bytes that gnubg's programs write for these facts."""
+        """The 40 header bytes that gnubg's programs write for a table with this content."""
         normal = self.kind == "ND"
         values = {"points": self.points, "chequers": self.chequers, "cubeful": self.cubeful, "normal": normal}
         values |= {"gammon": self.gammon or normal, "compressed": self.compressed and not normal}
@@ -182,7 +182,7 @@ class HeaderFacts:
 
     @cached_property
     def size(self) -> int | None:
-        """Size of the numbers in bytes; None for a compressed file, whose index has to be read."""
+        """Size in bytes of the numbers, without header; None for a compressed file, whose index has to be read."""
         packed = self.compressed and self.kind == "OS"
         return None if packed else int(NUMBERS[self.kind].sizeof(**self._counts))
 
@@ -302,7 +302,7 @@ def _fits_one_roll(stored: NDArray[Any], points: int) -> bool:
 
 @cache
 def one_roll(number: int, points: int) -> int:
-    """Return how many of the 36 rolls bear off all chequers of the side with this position number at once."""
+    """Return how many of the 36 equally likely rolls bear off all chequers of the side with this position number."""
     side = Side.from_number(number, points)
     if side.chequers > 4:
         return 0

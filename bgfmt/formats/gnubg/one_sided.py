@@ -319,7 +319,10 @@ class CompressedRows:
         self._last: tuple[int, int, U16] | None = None
 
     def rows(self) -> LazyRows:
-        """Return bearoff and gammon distributions side by side as lazy rows, (n, 32 or 64) uint16."""
+        """Return all rows, decoded on demand, (n, 32 or 64) uint16.
+
+        A row has the bearoff distribution and, if the file has it, the gammon distribution.
+        """
         return LazyRows((len(self.index), self.width), VALUE, self.block, self.pick)
 
     def place(self, number: int, gammon: bool, roll: int) -> int:
@@ -452,7 +455,9 @@ def index_ends(body: bytes | memoryview, positions: int, entry: int, gammon: boo
 def spans_of(rows: U16, start: int, entry: int) -> tuple[Any, NDArray[np.bool_], int]:
     """Encode distributions (m, 32 or 64) as index entries and values without leading and trailing zeros.
 
-    start : index of the first value, in uint16 units from the end of the index. entry : bytes of an index entry.
+    start : index at which the first value is stored, in uint16 units from the end of the index. entry : bytes of an
+    index
+    entry.
 
     Returns the index entries (m,), the mask (m, 32 or 64) of the values to store, and the start for the next block.
     Raises CapabilityError for an all-zero distribution or more values than 32 bits can count.

@@ -67,7 +67,7 @@ VERSIONS_BY_NUMBER = {v.number: v for v in (*VERSIONS.values(), FJ01L)}
 
 
 def looks_like(head: bytes) -> bool:
-    """Return True if a file's first bytes are those of a component file's header noun, a list of boxes."""
+    """Return True if a file's first bytes are those of a J component file, whose header is a list of boxes."""
     if len(head) < 32:
         return False
     for form in (*FORMS.values(), *OLD_FORMS):
@@ -125,11 +125,11 @@ class Container(Sequence[Noun]):
         return self.noun(range(len(self))[k], whole=True)
 
     def describe(self, k: int) -> str:
-        """Describe component k in one line."""
+        """Describe component k (type, shape and first items) in one line."""
         return jn.describe(self.noun(k))
 
     def as_json(self, k: int) -> dict[str, Any]:
-        """Return component k as JSON values."""
+        """Return component k, a J noun, as values that JSON can hold; see `bgfmt.formats.j.noun.as_json`."""
         return jn.as_json(self[k])
 
     def noun(self, k: int, whole: bool = False) -> Noun:
@@ -292,5 +292,5 @@ def _integers_of(noun: Noun) -> list[int] | None:
 
 
 def directory_bytes(version: Version, entries: list[tuple[int, int]]) -> bytes:
-    """Encode the entries of a directory for this version."""
+    """Encode the entries of a directory, (position, size) of each block, for a version of the format."""
     return np.array(entries, version.dtype).tobytes()

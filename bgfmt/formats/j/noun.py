@@ -73,7 +73,7 @@ class Form:
 
     @property
     def name(self) -> str:
-        """Name that J's users use: the first byte in hexadecimal."""
+        """Name that J's users give this binary form: the first byte in hexadecimal, such as "e3"."""
         return f"{self.first:02x}" if self.first else f"before 6.01, {8 * self.word} bits"
 
     @cached_property
@@ -375,7 +375,9 @@ def decode(
 ) -> Noun:
     """Decode the noun at offset `at` of `view`; it may use bytes up to `end`, and what follows it is ignored.
 
-    whole : check everything inside now; otherwise contents of boxes are checked when they are accessed.
+    end : all of `view` if None. name : what messages call it. whole : check everything inside now; otherwise contents
+    of
+    boxes are checked when they are accessed.
 
     Raises TruncatedError or CorruptError, with the offset, if the bytes are no valid noun.
     """
@@ -387,7 +389,7 @@ def decode(
 
 
 def unfold_limit(span: int) -> int:
-    """Return the limit in bytes to which nouns of `span` bytes may expand.
+    """Return how many bytes a noun that is stored in `span` bytes may take when decoded.
 
     J lets boxes share contents, so a chain of them can expand exponentially.
     """
@@ -417,7 +419,7 @@ Piece = bytes | NDArray[Any]
 
 
 def text(value: str) -> Noun:
-    """Build a literal list from a string, UTF-8."""
+    """Build a literal (byte) list from a string, in UTF-8."""
     data = np.frombuffer(value.encode(), np.uint8)
     return Noun(JType.LITERAL, data.shape, data)
 

@@ -194,7 +194,7 @@ def compact(
     form: Form = E3,
     release: Callable[[], None] | None = None,
 ) -> Writer:
-    """Write a new file of these nouns in the layout of `jdup`: a directory for all, then appends in `groups`.
+    """Write a new component file in the layout of J's `jdup`: a directory for all nouns, then appends in `groups`.
 
     Two large nouns give the same bytes as `jcreate` and two `jappend`.
 
