@@ -50,7 +50,7 @@ class MappedScratch:
         return values
 
     def drop_pages(self) -> None:
-        """Drop all pages of all arrays from this process's memory now."""
+        """Drop all pages of the arrays made here from this process's memory; their contents stay in the files."""
         for mapped in tuple(self._maps):
             system.drop_pages(mapped)
 

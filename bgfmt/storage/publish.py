@@ -138,7 +138,7 @@ class Draft:
         system.sync_folder(self.folder)
 
     def discard(self) -> None:
-        """Close the draft, and delete it if it was not published."""
+        """Close the unfinished file, and delete it if it was not published."""
         self._close()
         if self.beside is not None:
             self.beside.unlink(missing_ok=True)

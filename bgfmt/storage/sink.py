@@ -25,7 +25,7 @@ MAX_RUNS = 1000
 
 
 def size_of(data: Data) -> int:
-    """Return the size in bytes of data for a sink."""
+    """Return the size in bytes of what is written to a sink: bytes or an array."""
     return data.nbytes if isinstance(data, (np.ndarray, memoryview)) else len(data)
 
 
@@ -61,16 +61,16 @@ class Sink(Protocol):
         return True
 
     def settle(self) -> None:
-        """Write to the disk what `write_reserved` has stored so far."""
+        """Write to the disk what `write_reserved` has copied so far."""
         return
 
     def flush(self) -> None:
-        """Wait until everything is written; raises the error of any write that failed meanwhile."""
+        """Wait until all bytes are written; raises the error of any write that failed meanwhile."""
         ...
 
 
 def view_bytes(data: Data) -> memoryview:
-    """Return the bytes of anything a sink takes, without copying if they are contiguous."""
+    """Return the bytes of what is written to a sink (bytes or an array), without copying if they are contiguous."""
     if isinstance(data, np.ndarray):
         data = np.ascontiguousarray(data).reshape(-1).view(np.uint8).data
     return memoryview(data).cast("B")
@@ -271,7 +271,9 @@ class WrittenChecksums:
         return [piece for piece, before, following in each if before <= piece[0] and piece[1] <= following]
 
     def check(self, fd: int, name: str) -> None:
-        """Read the file again and compare checksums; OSError if it does not hold what was written."""
+        """Read the file again and compare it with the recorded checksums; OSError if it differs from what was
+        written.
+        """
         for start, end, made in self.intact_pieces():
             found = 0
             for at in range(start, end, CHECK_STEP):

@@ -85,7 +85,7 @@ def require_regular(status: os.stat_result, name: str) -> None:
 def open_regular(path: PathLike, flags: int = os.O_RDONLY) -> int:
     """Open an existing regular file; return its descriptor.
 
-    Anything else is refused at once: a FIFO does not block.
+    OSError at once for anything else: a FIFO does not block.
     """
     name = os.fspath(path)
     require_regular(os.stat(name), name)
@@ -131,9 +131,10 @@ class Source(Protocol):
         ...
 
     def array(self, dtype: Any, shape: tuple[int, ...], offset: int, what: str = "table") -> NDArray[Any]:
-        """Return a read-only array at an offset: a view, a copy, or (if large and not mapped) a `LazyRows`.
+        """Return a read-only array of the bytes at an offset: a view, a copy, or a `LazyRows`.
 
-        what : what the bytes are, in the message of a TruncatedError.
+        The last if it is large and the source is not mapped. what : what the bytes are, in the message of a
+        TruncatedError.
         """
         ...
 
@@ -349,7 +350,7 @@ SCHEMES: Registry[Scheme] = Registry("bgfmt.sources")
 
 
 def is_address(path: object) -> bool:
-    """Return whether a path is an address, such as ``https://host/name`` or ``s3://bucket/name``."""
+    """Return whether a path is an address with a scheme, such as ``https://host/name`` or ``s3://bucket/name``."""
     return isinstance(path, str) and "://" in path
 
 
@@ -359,7 +360,7 @@ def is_url(path: Any) -> bool:
 
 
 def source_options() -> frozenset[str]:
-    """Return the names of all options that `open_source` passes on to an address."""
+    """Return the names of all options that `open_source` passes on to what opens an address."""
     return frozenset().union(*(scheme.options for scheme in SCHEMES.values()))
 
 

@@ -117,7 +117,7 @@ def drop_pages(mapped: mmap.mmap, start: int = 0, size: int | None = None) -> No
 
 
 def will_need(mapped: mmap.mmap, start: int, size: int) -> None:
-    """Read a part of a map from the disk ahead (MADV_WILLNEED), if the system can."""
+    """Start to read a part of a mapped file from the disk (MADV_WILLNEED), if the system can."""
     if hasattr(mapped, "madvise") and hasattr(mmap, "MADV_WILLNEED"):
         begin = start // mmap.PAGESIZE * mmap.PAGESIZE
         mapped.madvise(mmap.MADV_WILLNEED, begin, start + size - begin)
