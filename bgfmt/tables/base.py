@@ -85,7 +85,7 @@ class Answer(Protocol):
         """Return all fields as plain values, probabilities as fractions of 1."""
 
     def describe(self, who: str = "") -> str:
-        """Return all fields as text, with the decimals that gnubg's bearoffdump prints; `who` names the side."""
+        """Return all fields as text, with the decimals that gnubg's bearoffdump prints; `who` names the player."""
 
 
 @dataclass(frozen=True)
@@ -222,9 +222,9 @@ class Table:
         """
 
     def arrays(self) -> dict[str, Rows]:
-        """Return the arrays by name, one row per position of the side on roll.
+        """Return the stored arrays by name, with a row for each position of the side on roll, by position number.
 
-        Missing optional arrays are omitted.
+        Optional arrays that the table does not have are omitted.
         """
         found = {rule.name: getattr(self, rule.name) for rule in self.rules(self.points, self.chequers)}
         return {name: rows for name, rows in found.items() if rows is not None}
@@ -260,7 +260,7 @@ class Table:
 
     @property
     def nbytes(self) -> int:
-        """Size of the stored numbers in bytes."""
+        """Size of the stored arrays in bytes."""
         return sum(prod(rows.shape) * np.dtype(rows.dtype).itemsize for rows in self.arrays().values())
 
     @property
@@ -319,7 +319,7 @@ class Table:
 
     @abstractmethod
     def covers(self, asked: Side | Position) -> str | None:
-        """Return None if the table holds this side or position, else the reason as text."""
+        """Return None if the table has an entry for this side or position, else the reason as text."""
 
     @abstractmethod
     def unrank(self, number: int) -> Side | Position:
@@ -333,7 +333,7 @@ class Table:
         return board.unrank_array(numbers, self.points)
 
     def covers_side(self, side: Side) -> str | None:
-        """Return None if the table covers this side, else the reason as text."""
+        """Return None if this side is within the table's points and chequers, else the reason as text."""
         if side.chequers > self.chequers:
             return f"{side} has {side.chequers} chequers, the table covers {self.chequers}"
         if side.bar:
@@ -460,7 +460,7 @@ class Table:
         return stored
 
     def read_entries(self, *numbers: NDArray[np.int64]) -> Array:
-        """Read entries with these position numbers (the result of `entry_numbers`) and decode them.
+        """Read the entries with these position numbers (what `entry_numbers` returned), in real units.
 
         Returns the numbers of `names`, of shape (N, len(names)), or (N,) for a single name.
         """
@@ -475,8 +475,11 @@ class Table:
     def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> NDArray[Any]:
         """Look up many sides, or pairs of sides, given as `numbers` takes them.
 
+        us, them : the sides on roll and the others; `them` is None in a table of one side.
+
         Returns (N, len(names)) numbers in the order of `names`, float32 if stored as integers, float64 if
-        exact; or (N,) of one `column`, which may be any of `columns`.
+        exact; or (N,) of one `column`, which may be any of `columns`. NotCoveredError names the first row outside the
+        table.
         """
         self.answers(column)
         numbers = self.entry_numbers(us, them)

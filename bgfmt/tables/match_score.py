@@ -118,7 +118,7 @@ class ScoreFacts(CubeRules):
         return tuple(sorted({cube.value * gain for cube in self.cubes for gain in gains}))
 
     def find_problem(self) -> str | None:
-        """Return what is invalid in the fields, as text that begins with what was expected; None if all are valid."""
+        """Return which field is invalid, as text that begins with what was expected; None if all are valid."""
         if not all(1 <= away <= MAX_AWAY for away in self.away) or self.player not in (0, 1):
             return f"1 to {MAX_AWAY} points to go and player 0 or 1, found {self.away} and {self.player}"
         if self.alike and self.away[0] != self.away[1]:

@@ -221,9 +221,9 @@ GAMMON = (
 
 
 def rolls_values(table: OfOneSide, numbers: NDArray[np.int64], mean: Array) -> NDArray[np.float64]:
-    """Compute the columns of `OF_ROLLS` (pips, mean rolls, EPC, wastage), float64 of shape (m, 4).
+    """Compute pips, mean rolls, EPC and wastage of sides, float64 of shape (m, 4).
 
-    numbers : position numbers. mean : their mean rolls.
+    table : gives the number of points. numbers : position numbers. mean : their mean rolls.
     """
     counts = board.unrank_array(numbers, table.points)
     pips = counts.astype(np.int64) @ np.arange(1, table.points + 1)
@@ -383,7 +383,7 @@ class Race(OneSideAnswer):
         return self._moments.get("gammon_std_rolls")
 
     def off_within(self, rolls: int) -> float:
-        """Return the probability of having borne off all chequers after `rolls` rolls."""
+        """Return the probability of having borne off all chequers after at most `rolls` rolls."""
         return float(self.bearoff[: rolls + 1].sum(dtype=np.float64))
 
     def as_dict(self) -> dict[str, Any]:
