@@ -68,7 +68,10 @@ def check_structure(db: Database, run: RunParts | None = None) -> Iterator[Findi
 
 
 def make_locator(db: Database) -> Locate:
-    """Return a function (entry, column, item) -> byte offset in the file, or None if the format cannot tell."""
+    """Return a function that finds where the number of an entry is stored: (entry, column, item) -> byte offset.
+
+    The offset is in the file; it is None if the format cannot tell.
+    """
     try:
         layout = db.format.layout(db.table)
     except errors.CapabilityError:
@@ -172,7 +175,7 @@ def _sample_blocks(table: Table) -> Iterator[tuple[slice, dict[str, Any]]]:
 
 
 def try_readings(source: Source, error: errors.FormatError) -> Iterator[tuple[Database, Finding]]:
-    """Yield every possible reading of a file without a header, each with a note that names it.
+    """Yield every table as which a file without a header can be read, each with a note that names the reading.
 
     error : the error that reading it without options raised; it lists the formats that the content allows.
     """
@@ -209,7 +212,10 @@ def error_finding(error: errors.FormatError, name: str) -> Finding:
 
 
 def error_line(error: errors.BgfmtError, name: str) -> str:
-    """Return an error as one line, without the file's name and the likely cause: reports print these separately."""
+    """Return an error's message as one line, without the file's name and the likely cause.
+
+    Reports print these separately. name : the file's name.
+    """
     text = str(error).removesuffix(f"; likely cause: {getattr(error, 'cause', '')}")
     return " ".join(text.split()).removeprefix(f"{name}: ")
 
@@ -218,7 +224,7 @@ def error_line(error: errors.BgfmtError, name: str) -> str:
 
 
 def guess_size_cause(source: Source) -> LikelyCause | None:
-    """Return the likely cause if a file's size does not fit its header, or None if no format recognises the header.
+    """Return the likely cause if a file's size does not fit its header; None if no format recognises the header.
 
     The cause is a bare header, a header that states another size than the file has, or a truncated file.
     """

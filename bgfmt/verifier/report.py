@@ -89,7 +89,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """True if nothing was found that counts against the file."""
+        """True if there is nothing that counts against the file; notes do not."""
         return self.exit_code == 0
 
     def __str__(self) -> str:
@@ -103,7 +103,7 @@ class Report:
         return [finding for finding in self.findings if finding.rule.check == check]
 
     def raise_for_findings(self) -> Report:
-        """Return self, or raise VerificationError with the verdict if anything was found."""
+        """Return the report itself, or raise VerificationError with the verdict if `ok` is false."""
         if not self.ok:
             raise VerificationError(f"{self.file}: {self.verdict}", self)
         return self

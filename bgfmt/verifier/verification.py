@@ -135,7 +135,7 @@ def _verify_readings(
 
 
 def parts_of(source: Source, db: Database, **options: Any) -> list[Database]:
-    """Return all databases of a file, of which `db` is the first.
+    """Return all databases of a file that holds several, one after another; `db` is the first.
 
     options : arguments of `read_source`.
     """
@@ -208,7 +208,10 @@ class Verification:
         return Observations(tuple(findings), outcome, level, limited, self.request.tolerance, likely)
 
     def reaches(self, level: str) -> bool:
-        """Return True if the last level to run is `level` or a later one."""
+        """Return True if the checks are to run at least up to this level.
+
+        Levels are, in order, structure, digest, sense, recurrence and regenerate.
+        """
         return LEVELS.index(self.until) >= LEVELS.index(level)
 
     def measure(self, name: str, table: Table) -> dict[str, Any]:
@@ -236,7 +239,7 @@ class Verification:
         exact: bool = False,
         bound: bool = False,
     ) -> Report:
-        """Run the levels on one table and return its report.
+        """Run the checks, level by level, on one table and return its report.
 
         file : name in the report. more : findings about the file, added first. exact : also measure the errors of the
         stored numbers. bound : also prove bounds of these errors.

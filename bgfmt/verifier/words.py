@@ -112,7 +112,7 @@ def _short(value: Any) -> str:
 
 
 def likely(cause: LikelyCause | None) -> str:
-    """Return the phrase for a likely cause; "" for None."""
+    """Return the phrase that a report prints for a likely cause; "" for None."""
     if cause is None:
         return ""
     if cause.cause is Cause.SHIFTED:

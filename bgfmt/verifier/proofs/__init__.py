@@ -178,7 +178,7 @@ class Proof(Generic[T]):
         raise VerificationError(f"a {table.kind} table cannot be recomputed")
 
     def solve(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Table | None:
-        """Solve the same table by a recipe; return None if no solver supports it."""
+        """Solve a table of the same kind and size by the named recipe; return None if no solver supports it."""
         name = self.solver or table.kind
         called = (recipe, *self.recipe(recipe).aliases)
         follows = getattr(SOLVERS.get(name), "recipes", ())
@@ -197,7 +197,7 @@ class Proof(Generic[T]):
         return {}
 
     def regenerate(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Finding:
-        """Compare the table with one that the solver computes, number by number; return the finding or note.
+        """Compare the table, number by number, with one solved by the recipe; return a finding, or a note if equal.
 
         Raises SolverError if the solver refuses, for example for lack of memory.
         """
@@ -239,12 +239,15 @@ def guess_order_or_shift(obeys: Callable[[int, str], bool]) -> LikelyCause | Non
 
 
 def proof_of(table: Table) -> Proof[Any]:
-    """Return the proof of the table's kind; for unknown kinds the base class, which proves nothing."""
+    """Return the object that checks tables of this kind; for unknown kinds the base class, which proves nothing."""
     return PROOFS.get(table.kind, Proof)()
 
 
 def prove(table: Table, request: Request) -> Outcome | None:
-    """Check a table against the recipes of its kind; return None for kinds without a known recipe."""
+    """Check whether every entry of a table follows from others by a known recipe; None for kinds without one.
+
+    A recipe is the algorithm and rounding of one program.
+    """
     outcome = proof_of(table).prove(table, request)
     if outcome is None or request.sample is None:
         return outcome

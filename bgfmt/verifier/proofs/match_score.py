@@ -53,7 +53,7 @@ class MatchScoreProof(Proof[MatchScore]):
         return replace(outcome, facts={**outcome.facts, **given})
 
     def check_statements(self, table: MatchScore) -> Iterator[Finding]:
-        """Check the stated match equity table, its probabilities, the player and the columns."""
+        """Check what the table states of its match equity table, player and columns; yield findings."""
         score = table.score
         known = _bundled_table(table.score)
         results = dict(score.results)

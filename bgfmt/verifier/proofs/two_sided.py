@@ -230,9 +230,10 @@ def _finding(table: StoredEquities, request: Request, number: int, right: Array)
 
 
 def check_sample(table: StoredEquities, request: Request, recipe: str) -> Outcome:
-    """Check random entries, taking several from each sampled row: what they follow from lies in one row of the file.
+    """Check random entries, several from each sampled row.
 
-    recipe : the recipe's name, for the outcome without failures.
+    What an entry (us, them) follows from lies in row `them` of the file. recipe : the recipe's name, for the outcome
+    without failures.
     """
     n = table.positions
     rng = request.rng()
@@ -305,9 +306,9 @@ def _rounding_of(found: recurrence.Pass) -> Cause:
 
 
 def unpack(table: T) -> T:
-    """Return a compressed table with its equities in memory.
+    """Return a table of a compressed file with its equities decoded in memory; other tables are returned unchanged.
 
-    Unreadable blocks become 0, for the recurrence to correct.
+    Unreadable blocks become 0, for the verifier to compute again.
 
     Blocks that cannot be read are halved until 1/256 of the rows and columns is left. Raises VerificationError if
     less than half of the entries can be read.

@@ -105,7 +105,7 @@ class FollowingRows:
 
     @cached_property
     def positions(self) -> int:
-        """Number of positions."""
+        """Number of positions of the table."""
         return board.count(self.points, self.chequers)
 
     @cached_property
@@ -199,7 +199,7 @@ def settle(rows: FollowingRows, which: Array) -> Array:
 
 
 def sum_following_rows(best: Array, rows: Array, dtype: Any, first: int = 0, saved: float = 0) -> Array:
-    """Sum the rows after each of the 36 throws, one roll later; return (m, columns) of this dtype.
+    """Sum, over the 36 throws, the rows of the positions reached, one roll later; return (m, columns) of this dtype.
 
     Parameters
     ----------
@@ -355,7 +355,7 @@ class Distributions(FollowingRows):
 
 
 def ranks(rows: Array) -> Array:
-    """Return (m,) uint32, the sum of i * row[i] of each row: its mean times 65535."""
+    """Return (m,) uint32, the sum of i * row[i] of each row: its mean rolls times 65535, which ranks plays."""
     return np.asarray(np.einsum("ij,j", rows, np.arange(ROLLS, dtype=np.uint32)))
 
 

@@ -304,7 +304,7 @@ def roll_plays(space: Space, a: int, b: int, orders: int) -> int:
     "i8.1C, i8, u8.2C, i8",
 )
 def find_least(out: Array, count: int, keys: Array, column: int) -> int:
-    """Return the first of the `count` positions in `out` whose key (in that column) is least."""
+    """Return that of the first `count` positions in `out` whose keys[:, column] is least; the first of equal ones."""
     best = out[0]
     key = keys[best, column]
     for q in range(1, count):
@@ -408,7 +408,10 @@ def pip_order(points: int, chequers: int) -> tuple[Array, Array, Array]:
 
 
 def group_by_pips(points: int, chequers: int, which: Array) -> Iterator[Array]:
-    """Yield the positions `which` in groups of equal pips, rising; no position of a group leads to another of it."""
+    """Yield the positions `which` in groups of equal pips, rising.
+
+    No roll leads from one position of a group to another.
+    """
     counted = pips(points, chequers)[which]
     order = np.argsort(counted, kind="stable")
     yield from np.split(which[order], np.flatnonzero(np.diff(counted[order])) + 1)
