@@ -33,8 +33,11 @@ def save(
 ) -> None:
     """Write a table to a file, which appears whole or not at all. Without `force` an existing file is refused.
 
-    Several tables are concatenated, if the format has such files (as gnubg's `gnubg.bd` of 2001). `options` are
-    those of the format (`bgfmt formats` lists them); `progress` is called with (bytes written, bytes in all).
+    Several tables are concatenated, if the format has such files (as gnubg's `gnubg.bd` of 2001). `format` is a
+    format's
+    name, by default the one of the suffix; `options` are those of the format (`bgfmt formats` lists them); `progress`
+    is
+    called with (bytes written, bytes in all).
     """
     tables = [table] if isinstance(table, Table) else list(table)
     if not tables:

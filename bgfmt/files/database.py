@@ -139,7 +139,10 @@ class Database:
         return self._again, ()
 
     def lookup(self, asked: Side | Position) -> Answer:
-        """Look up a side (one-sided tables) or a position (two-sided ones); NotCoveredError if it is not covered."""
+        """Look up a side (one-sided tables) or a position (two-sided ones); NotCoveredError if it is not covered.
+
+        PositionError for one side where both are needed, or the reverse.
+        """
         if isinstance(asked, str):
             raise PositionError(f"{asked[:40]!r} is text, which Side.parse and Position.parse read")
         return self.table.lookup(asked)
@@ -267,7 +270,10 @@ def open_database(
 
 
 def read_source(source: Source, *, format: str | None = None, part: int = 0, **described: Any) -> Database:
-    """Read the database in a source (a mapped file, or bytes in memory by `Source.from_bytes`)."""
+    """Read the database in a source (a mapped file, or bytes in memory by `Source.from_bytes`).
+
+    Arguments and errors are those of `open_database`.
+    """
     try:
         db = _read(source, format, part, described)
     except FormatError as error:
@@ -286,9 +292,9 @@ def read_source(source: Source, *, format: str | None = None, part: int = 0, **d
 
 
 def describe_foreign(head: Any) -> str | None:
-    """Recognise a file of another kind that is often mistaken for a database, or a transfer that damaged it.
+    """Recognise a file of another kind that is often mistaken for a database, or a transfer that damaged the file.
 
-    head : the first bytes of the file. Returns the explanation and advice as text, or None.
+    head : the first bytes of the file. Returns the explanation and advice as text, None if nothing is recognised.
     """
     head = bytes(head)
     text = head[:512].lstrip().lower()

@@ -69,14 +69,15 @@ class Diff:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all fields as plain values."""
+        """Return all fields of the comparison as values that JSON can hold, by name."""
         return {**self.__dict__, "columns": list(self.columns), "same": self.same}
 
 
 def diff(a: PathLike, b: PathLike, *, part_a: int = 0, part_b: int = 0) -> Diff:
-    """Compare two databases over the positions both cover; sizes, orders and formats may differ.
+    """Compare the numbers of two databases over the positions both cover; sizes, orders and formats may differ.
 
-    Raises CapabilityError when they hold nothing that can be compared.
+    part_a, part_b : index of the database in a file that holds several. Raises CapabilityError when they hold nothing
+    that can be compared.
     """
     with open_database(a, part=part_a) as first, open_database(b, part=part_b) as second:
         return diff_tables(first.table, second.table, os.fspath(a), os.fspath(b))

@@ -116,7 +116,7 @@ def own_folders(host: str) -> tuple[Path, Path]:
 
 
 def user_data() -> Path:
-    """Return this user's folder for program data, by the conventions of the system."""
+    """Return this user's folder for programs' data, such as ~/.local/share; it depends on the operating system."""
     home = Path.home()
     if _system() == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")

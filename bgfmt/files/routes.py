@@ -90,7 +90,7 @@ class Stores(Protocol):
         """
 
     def remove(self, path: str) -> None:
-        """Remove a store, and its folder if nothing else is in it."""
+        """Remove a store (a folder or address of chunks), and its folder if nothing else is in it."""
 
     def describe_plan(self, solver: Solver, route: Route) -> tuple[dict[str, Any], dict[str, str]]:
         """Return the resources that a solve would take: {name: number}, and {title: text} for people."""

@@ -183,7 +183,7 @@ class Counts(NamedTuple):
         return cls((0, *position.us.padded(BAR)), (0, *position.them.padded(BAR)))
 
     def position(self) -> Position:
-        """Convert the counts to a `Position`."""
+        """Return the `Position` with these counts, the player who moves first."""
         return Position(*(Side._trusted(side[1:BAR], side[BAR]) for side in self))
 
     def move_chequer(self, start: int, end: int) -> tuple[Move, Counts]:

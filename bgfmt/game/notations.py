@@ -17,5 +17,5 @@ def register(**functions: Callable[..., Any]) -> None:
 
 
 def notation(name: str) -> Callable[..., Any]:
-    """Return a registered function by name: `parse`, `position_id`, `gnubg_id`, `xgid`, `picture` and so on."""
+    """Return the function registered under a name, such as `parse`, `position_id`, `gnubg_id`, `xgid` or `picture`."""
     return _FUNCTIONS[name]

@@ -120,7 +120,7 @@ class GameState:
 
         cube : "centered", "owned" (by the side on roll) or "opponent". away : points that the side on roll and
         the other still need; None for money. fields : further fields of a state, such as `doubled` and
-        `jacoby`.
+        `jacoby`. PositionError for a score, cube or dice that cannot be.
         """
         length = 0
         scores = (0, 0)

@@ -54,7 +54,7 @@ def njit(*signatures: str) -> Callable[[F], F]:
 
     signatures : the types of arguments that Python may call it with, each as "i8, f8.2C, (b1.1C, u2.3C)":
     numbers; arrays with their dimensions and order; tuples in brackets, preceded by module and class of named
-    tuples. See `bgfmt.jit.compiled.form`. Without any, calls from Python are not compiled.
+    tuples. See `bgfmt.jit.compiled.form`. Without any, only other kernels can call it compiled.
     """
 
     def decorate(function: F) -> F:
@@ -166,7 +166,7 @@ class Kernel:
 
 
 def modules() -> tuple[tuple[str, str], ...]:
-    """Return what must be installed to run kernels, as pairs (module, extra) for `bgfmt.errors.require`.
+    """Return the modules without which kernels cannot run, as pairs (module, extra) for `bgfmt.errors.require`.
 
     Empty if the kernels are compiled already, as in a wheel.
     """

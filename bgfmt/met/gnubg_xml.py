@@ -194,7 +194,10 @@ def _numbers(source: str, row: Element) -> Row:
 
 
 def write(met: Met, description: str = "") -> bytes:
-    """Return the table as an XML document that `read` and gnubg's ``set met`` accept."""
+    """Return the table as an XML document that `read` and gnubg's ``set met`` accept.
+
+    description : text about the table for the document.
+    """
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         '<!DOCTYPE met PUBLIC "-//GNU Backgammon//DTD Match Equity Tables//EN" "met.dtd">',

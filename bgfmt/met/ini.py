@@ -91,7 +91,7 @@ def read(data: bytes, source: str, short: str, *, extend: bool = False) -> Met:
 def write(met: Met) -> bytes:
     """Return the table as an INI file that `read` and eXtreme Gammon accept.
 
-    CapabilityError if the two players have different rows after the Crawford game: the format has one row.
+    CapabilityError if the two players have different post-Crawford rows: the format has a single one.
     """
     if met.post[0] != met.post[1]:
         raise CapabilityError(

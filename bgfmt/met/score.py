@@ -53,7 +53,7 @@ class CubeRules:
         """Return whether a side (0 or 1), when on roll, may double.
 
         It must have access to the cube, and need more points than the cube's value, as a dead cube isn't turned.
-        `state` is the cube; by default as it is now.
+        `state` is the cube; by default as it is now. False in a game without cube.
         """
         cube = state or self.state
         return not self.without_cube and cube.owner in (side, NOBODY) and self.away[side] > cube.value

@@ -123,10 +123,10 @@ class Plan:
 
 
 def plan_mapped(plan: Plan, memory: int) -> Plan:
-    """Return the plan of a table in memory-mapped files, for a process of at most `memory` bytes.
+    """Return a plan changed to a solve in memory-mapped files, by a process of at most `memory` bytes.
 
-    It assumes that arrays larger than memory are written, read and written again. Raises SolverError if `memory` is
-    below the minimum.
+    If the arrays are larger than that, it adds the time to write, read and write them again. Raises SolverError if
+    `memory` is below the minimum.
     """
     if memory < MIN_MAPPED_MEMORY_BYTES:
         least = MIN_MAPPED_MEMORY_BYTES / 1e9
@@ -146,5 +146,5 @@ def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def results_per_position(points: int, chequers: int) -> int:
-    """Estimate the average number of (roll, result) pairs of a position, within a tenth."""
+    """Estimate how many (roll, position reached) pairs a position has on average, within a tenth."""
     return int(21 + 2.2 * (points - 1) * (chequers - 1)) if chequers > 1 else 21

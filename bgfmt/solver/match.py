@@ -126,9 +126,11 @@ def match_score(
     points: int, chequers: int, away: tuple[int, int], met: Met, *, player: int = 0, dtype: Any = np.float32,
     **how: Unpack[SolveOptions],
 ) -> MatchScore:  # fmt: skip
-    """Solve the table of a match score.
+    """Solve the table of a match score: match winning chances of all pairs of sides, for each state of the cube.
 
-    The arguments are those of `MatchSolver` and `SolveOptions`; dtype is float32 or float64.
+    away : points that players a and b need. met : the match equity table. player : which of its players, 0 or 1, a
+    is.
+    dtype : float32 or float64. how : see `SolveOptions`.
     """
     recipe = "exact" if dtype == np.float64 else "match"
     return MatchSolver(points, chequers, away=away, met=met, player=player, recipe=recipe).solve(**how)  # type: ignore[no-any-return]

@@ -71,7 +71,7 @@ RECIPES: Registry[Recipe] = Registry("bgfmt.recipes")
 
 
 def choose_recipe(named: str | Recipe | None, known: Sequence[str], kind: str) -> Recipe:
-    """Return the recipe of a solve.
+    """Return the recipe (algorithm and rounding of one program) by which a table is solved.
 
     named : a name; a recipe, which is returned unchanged; or None for the first of `known`.
     known : names of the recipes that `kind` tables support.

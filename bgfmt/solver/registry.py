@@ -155,7 +155,7 @@ class Solver(ABC):
         out: Any = None,
         room: MappedScratch | None = None,
     ) -> Any:
-        """Solve the table in memory; the arguments are those of `SolveOptions`.
+        """Solve the table in memory and return it; the arguments are those of `SolveOptions`.
 
         Raises SolverError for an unsuitable `out` or `room`, and if memory is too small.
         """
@@ -185,7 +185,10 @@ class Solver(ABC):
 
 
 def get(name: str) -> type[Solver] | Callable[..., object]:
-    """Return the solver of that name; raise SolverError if there is none or if it cannot be loaded."""
+    """Return the solver registered under a name: a class, or a function for those with several tables.
+
+    SolverError if there is none or if it cannot be loaded.
+    """
     if name in SOLVERS:
         return SOLVERS[name]  # type: ignore[no-any-return]
     if name in SOLVERS.broken:

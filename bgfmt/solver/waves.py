@@ -108,7 +108,7 @@ class Layers:
         self.records = self.spare + 1
 
     def count_exactly(self, chequers: int) -> int:
-        """Count the positions with exactly this many chequers."""
+        """Count the positions of one side with exactly this many chequers."""
         return comb(self.points + chequers - 1, chequers)
 
     def first_number(self, chequers: int) -> int:

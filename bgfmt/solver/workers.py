@@ -83,7 +83,10 @@ class ThreadWorkers(Workers):
             wait([job for job in jobs.values() if not job.cancel()])
 
     def do(self, function: Callable[[K], object], keys: Sequence[K]) -> None:
-        """Call the function in the order of the keys; this is faster than `run` for many short tasks."""
+        """Call `function(key)` for all keys, in their order, and discard the results.
+
+        This is faster than `run` for many short calls.
+        """
         each: Any = map if self._pool is None or len(keys) == 1 else self._pool.map
         for _ in each(function, keys):
             pass

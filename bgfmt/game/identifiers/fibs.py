@@ -36,7 +36,7 @@ UNLIMITED = 9999
 
 
 def fibs(position: GameState | Position) -> str:
-    """Format a state as a board line of FIBS (``board:...``), in the dialect of gnubg's external player."""
+    """Format a state as a board line of FIBS (``board:...``), as gnubg sends it to external players."""
     state = as_state(position)
     order = (1, 0) if state.doubled else (0, 1)
     dice = (0, 0) if state.dice is None or state.doubled else state.dice

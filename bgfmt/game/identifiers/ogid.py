@@ -40,7 +40,7 @@ class _Length(NamedTuple):
 
 
 def ogid(position: GameState | Position) -> str:
-    """Return OpenGammon's identifier of a state. It does not hold Jacoby, beavers and a resignation."""
+    """Return OpenGammon's identifier of a state. Jacoby's rule, beavers and a resignation are lost in it."""
     state = as_state(position)
     counts = list(zip(PLACES, reversed(signed_counts(state)), strict=True))
     white = "".join(place * count for place, count in counts)

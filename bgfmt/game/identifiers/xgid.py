@@ -41,7 +41,10 @@ FIELDS = {
 
 
 def from_xgid(text: str) -> GameState:
-    """Parse eXtreme Gammon's identifier, with or without `XGID=`; the players are never swapped."""
+    """Parse eXtreme Gammon's identifier, with or without `XGID=`; the players are never swapped.
+
+    PositionError names the field that is wrong.
+    """
     fields = text.removeprefix("XGID=").split(":")
     board = fields[0]
     if len(board) != 26:
