@@ -17,5 +17,5 @@ def register(**functions: Callable[..., Any]) -> None:
 
 
 def notation(name: str) -> Callable[..., Any]:
-    """Return the function registered under a name, such as `parse`, `position_id`, `gnubg_id`, `xgid` or `picture`."""
+    """Return the function registered under a name, such as `parse`, `position_id`, `gnubg_id` or `picture`."""
     return _FUNCTIONS[name]

@@ -271,9 +271,7 @@ class WrittenChecksums:
         return [piece for piece, before, following in each if before <= piece[0] and piece[1] <= following]
 
     def check(self, fd: int, name: str) -> None:
-        """Read the file again and compare it with the recorded checksums; OSError if it differs from what was
-        written.
-        """
+        """Read the file again and compare it with the recorded checksums; OSError if it differs from them."""
         for start, end, made in self.intact_pieces():
             found = 0
             for at in range(start, end, CHECK_STEP):

@@ -158,7 +158,7 @@ class Piece:
         return letters
 
     def lists(self, columns: list[Flat]) -> Iterator[list[Any]]:
-        """Yield these columns, one after the other, as lists of Python numbers and strings, an item for each entry."""
+        """Yield these columns, one after the other, as lists of Python numbers or strings, one for each entry."""
         for column, array in zip(columns, self.arrays(columns), strict=True):
             text = column.role == "id"
             yield (array.view(column.dtype).reshape(-1).astype(str) if text else array).tolist()
