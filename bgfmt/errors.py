@@ -196,11 +196,15 @@ class OptionError(CapabilityError):
 
 
 class LossError(CapabilityError):
-    """The conversion would lose what `lost` lists, one line each, and that was not allowed."""
+    """The conversion would lose what `lost` lists, one line each, and that was not allowed.
 
-    def __init__(self, lost: list[str]) -> None:
+    `several` says whether the file has several tables, of which all but the first would be lost.
+    """
+
+    def __init__(self, lost: list[str], *, several: bool = False) -> None:
         super().__init__(f"information would be lost ({'; '.join(lost)})")
         self.lost = tuple(lost)
+        self.several = several
 
 
 class PositionError(BgfmtError, ValueError):

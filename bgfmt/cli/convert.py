@@ -37,7 +37,9 @@ STREAM = "-"  # standard input or output
     help="File to write, or folder for one or more SRC (for one SRC: a folder that exists, or DIR/).",
 )
 @click.option(
-    "--to", metavar="FORMAT", help="Format to write (default: by DST's suffix, SRC's own if it fits)."
+    "--to",
+    metavar="FORMAT",
+    help="Format to write, such as npz or gnubg (default: by DST's suffix, SRC's own if it fits).",
 )
 @click.option("--points", type=click.IntRange(1, 24), help="Reduce to this many points (default: all).")
 @click.option(
@@ -95,14 +97,16 @@ def convert(
 ) -> int:
     """Write the table of SRC to DST in another format or layout; a plain copy is byte for byte.
 
-    Several SRC are written into the folder DIR under their names, with the suffix of the format. If one fails, the
-    others are still converted, and the exit code is 2. "-" is standard input or output, for formats of one file.
+    Several SRC are written into the folder DIR under their names, with the suffix of the format; two SRC of one
+    name are refused. If one fails, the others are still converted, and the exit code is 2. "-" is standard input
+    or output, for formats of one file.
 
     \b
     Examples:
       bgfmt convert gnubg_os0.bd bearoff.ijf
       bgfmt convert gnubg_ts.bd small.bd --chequers 6 --cubeless
       bgfmt convert *.bd -o parquet/ --to parquet
+      bgfmt convert parquet/* -o back/ --to gnubg
       unxz < gnubg_ts.bd.xz | bgfmt convert - - --to csv | head
     """
     chosen: dict[str, Any] = {"compressed": compressed, "gammon": gammon, "header": header}
@@ -147,9 +151,9 @@ def _convert_all(
         except (BgfmtError, OSError) as error:
             if not several:
                 raise
-            failed = 2
+            failed += 1
             made.append({"file": destination, "error": options.error_fields(error)})
-            say(f"bgfmt: {options.message_of(error)}", err=True)
+            say(f"bgfmt: {options.message_about(source, error)}", err=True)
             continue
         if dry:
             made.append({"file": destination, "lost": lost})
@@ -157,7 +161,7 @@ def _convert_all(
                 _say_plan(destination, lost, how["to"], several=several)
             continue
         for line in lost:
-            say(f"lost: {line}", err=True)
+            say(f"{destination}: lost: {line}" if several else f"lost: {line}", err=True)
         if destination == STREAM:
             continue
         if as_json:
@@ -166,7 +170,9 @@ def _convert_all(
             echo_made(destination, began)
     if as_json:
         options.echo_json(made if several else made[0])
-    return failed
+    if failed:
+        say(f"{failed} of {len(pairs)} files not converted", err=True)
+    return 2 if failed else 0
 
 
 def _format_options(words: Sequence[str]) -> dict[str, Any]:
@@ -188,6 +194,8 @@ def _pairs(files: Sequence[str], output: str | None, to: str | None) -> list[tup
     if output is None:
         if len(files) != 2:
             raise click.UsageError("name SRC and DST, or one or more SRC and -o DIR")
+        if os.path.isdir(files[1]):
+            raise click.UsageError(f"{files[1]} is a folder: write -o {files[1]}")
         return [(files[0], files[1])]
     folder = len(files) > 1 or output.endswith(("/", os.sep)) or os.path.isdir(output)
     if not folder:
@@ -195,16 +203,19 @@ def _pairs(files: Sequence[str], output: str | None, to: str | None) -> list[tup
     if STREAM in (*files, output):
         raise click.UsageError("standard input and output take one table: SRC DST")
     pairs = [(file, str(Path(output) / _file_name(file, to))) for file in files]
-    names = [destination for _, destination in pairs]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise click.UsageError(f"{twice}: two of the files would be written under this name")
+    sources: dict[str, str] = {}
+    for source, destination in pairs:
+        if destination in sources:
+            both = f"{sources[destination]} and {source}"
+            raise click.UsageError(f"{both} would both be written to {destination}")
+        sources[destination] = source
     return pairs
 
 
 def _file_name(source: str, to: str | None) -> str:
     """Return a source's name with the suffix of the format `to`, unchanged if it has one of its suffixes."""
     name = Path(source).name
-    form = None if to is None else bgfmt.formats.get(to)
+    form = None if to is None else bgfmt.formats.get_family(to)[0]
     if form is None or not form.suffixes or name.lower().endswith(form.suffixes):
         return name
     return Path(name).stem + form.suffixes[0]
@@ -245,7 +256,7 @@ def _say_plan(destination: str, lost: Sequence[str], to: str | None, *, several:
     """Print what a conversion would lose."""
     before = f"{destination}: " if several else ""
     say("\n".join(f"{before}loses: {line}" for line in lost) or f"{before}nothing is lost")
-    form = bgfmt.formats.get(to) if to else bgfmt.formats.by_suffix(destination)
+    form = bgfmt.formats.get_family(to)[0] if to else bgfmt.formats.by_suffix(destination)
     if form is not None and not form.reads:
         say(f"bgfmt cannot read {form.name} files back")
 

@@ -31,6 +31,7 @@ __all__ = [
     "force_option",
     "hint",
     "json_option",
+    "message_about",
     "message_of",
     "origin",
     "parse_bytes",
@@ -157,6 +158,12 @@ def message_of(error: BaseException) -> str:
     return " ".join([*text.split(), *hint(error).split()])
 
 
+def message_about(file: str, error: BaseException) -> str:
+    """Return an error's message, which begins with the file's name, for commands that take several files."""
+    text = message_of(error)
+    return text if text.startswith(f"{file}: ") else f"{file}: {text}"
+
+
 def _name_switches(error: errors.OptionError) -> str:
     """Return the message of a refused format option in terms of the options of the command line."""
     asked, other = SWITCHES.get(error.option, ("", ""))
@@ -173,6 +180,8 @@ def hint(error: BaseException) -> str:
             return "(a higher --limit N calculates it)"
         case errors.BeyondMetError(extended=False):
             return "(--extend-met extends it to 64-away)"
+        case errors.LossError(several=True):
+            return "(--part 0, 1, ... converts one table alone; --lossy allows it)"
         case errors.LossError():
             return "(--lossy allows it)"
         case errors.OutputExistsError(replaceable=True):

@@ -99,7 +99,7 @@ def convert(
         if dry:
             return lost
         if lost and not lossy:
-            raise LossError(lost)
+            raise LossError(lost, several=bool(db.others) and part is None)
         with contextlib.suppress(OSError):
             if isinstance(source, (str, os.PathLike)) and not force and os.path.samefile(source, destination):
                 raise CapabilityError(f"{os.fspath(destination)}: source and destination are one file")
@@ -163,20 +163,26 @@ def choose_target(
 
     Parameters
     ----------
-    path, name : the file, and the name of a format or None.
+    path : the file.
+    name : a format, or the beginning of several names (gnubg for gnubg-os, gnubg-ts, ...), of which the one that
+        fits the table is chosen; None for no preference.
     table : the table to write.
     own : the format that the table was read from.
     what : description of a table about to be solved, for messages. Then a format must hold the table without
         conversion; of several the table's default format is preferred, also if the path has no suffix.
     """
-    if name is not None:
-        return formats.get(name)
     suffix = Path(path).suffix.lower()
-    if own is not None and (not suffix or suffix in own.suffixes):
+    if name is not None:
+        candidates = formats.get_family(name)
+        if len(candidates) == 1:
+            return candidates[0]
+    elif own is not None and (not suffix or suffix in own.suffixes):
         return own
-    if what and not suffix:
+    elif what and not suffix:
         return formats.default_format(table)
-    fitting = [f for f in formats.all_by_suffix(suffix) if not f.historic and (f.reads or not what)]
+    else:
+        candidates = formats.all_by_suffix(suffix)
+    fitting = [f for f in candidates if not f.historic and (f.reads or not what)]
     holding = [f for f in fitting if isinstance(table, f.carries)]
     if what:
         holding = [f for f in holding if f.refusal(table, {}) is None]
@@ -195,7 +201,7 @@ def choose_target(
     elif fitting and not holding:
         names = ", ".join(f.name for f in fitting)
         what = what or f"a {table.kind} table"
-        reason = f"{suffix} files ({names}) cannot hold {what}; name another format"
+        reason = f"{name or suffix} files ({names}) cannot hold {what}; name another format"
     raise FormatNeededError(f"{os.fspath(path)}: {reason}")
 
 

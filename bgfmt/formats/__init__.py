@@ -61,6 +61,7 @@ __all__ = [
     "default_formats",
     "fields_of",
     "get",
+    "get_family",
     "guesses",
     "head_of",
     "placeholder_rows",
@@ -88,9 +89,22 @@ def broken_formats() -> tuple[Broken, ...]:
 def get(name: str) -> Format[Any]:
     """Return the format of this name; raises CapabilityError if there is none."""
     if name not in FORMATS:
+        family = [known for known in FORMATS if known.startswith(f"{name}-")]
+        if family:
+            raise CapabilityError(f"no format {name!r}; name one of {', '.join(family)}")
         near = suggest_nearest(name, FORMATS)
         raise CapabilityError(f"no format {name!r}{near}; known: {', '.join(FORMATS)}")
     return FORMATS[name]
+
+
+def get_family(name: str) -> list[Format[Any]]:
+    """Return the format of this name, else all whose names begin with it, such as gnubg-os and gnubg-ts for gnubg.
+
+    Raises CapabilityError if there is none.
+    """
+    if name in FORMATS:
+        return [FORMATS[name]]
+    return [form for form in FORMATS.values() if form.name.startswith(f"{name}-")] or [get(name)]
 
 
 def head_of(source: Source, offset: int = 0) -> Head:
@@ -113,10 +127,11 @@ def recognise(source: Source, offset: int = 0) -> Format[Any]:
     if claims:
         names = tuple(f.name for f in claims)
         raise AmbiguousFormatError(f"{source.name}: could be {' or '.join(names)}; name one", names)
-    unread = tuple(s for f in all_formats().values() if not f.reads for s in f.suffixes)
-    if source.name.lower().endswith(unread):
-        what = f"{', '.join(unread)} files can be written but not read"
-        raise CapabilityError(f"{source.name}: {what}")
+    for form in all_by_suffix(source.name):
+        if not form.reads:
+            others = [f.name for f in FORMATS.values() if f.reads and {*form.kinds()} <= {*f.kinds()}]
+            instead = f"; convert to one of {', '.join(others)} instead" if others else ""
+            raise CapabilityError(f"{source.name}: {form.name} files can be written but not read{instead}")
     asked = tuple(f.name for f in all_formats().values() if f.reads)
     what = "the file is empty" if source.size == 0 else f"it begins with {format_bytes(head.bytes[:8])}"
     what = f"unknown format; {what} (`bgfmt formats` lists the known ones)"

@@ -22,6 +22,7 @@ from bgfmt.cli import run
 from tests.conftest import GOLDEN
 
 OS, TS = str(GOLDEN / "gnubg/os_p06.bd"), str(GOLDEN / "gnubg/ts_06x04.bd")
+PAIR = GOLDEN / "gnubg/concat_os_p02_ts_03x03.bd"
 
 
 def cli(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
@@ -119,13 +120,56 @@ def test_convert_several_files_into_a_folder(capsys: pytest.CaptureFixture[str],
     assert (out / "os_p06.bd").read_bytes() == Path(OS).read_bytes()
     code, text, err = cli(capsys, "convert", OS, TS, "-o", tmp_path, "--to", "gnubg-ts", "--quiet")
     assert (code, text) == (2, "")
-    assert err.startswith("bgfmt: gnubg-ts holds two-sided tables")  # the other is written all the same
+    refusal, count = err.splitlines()
+    assert refusal.startswith(f"bgfmt: {OS}: gnubg-ts holds two-sided tables")
+    assert count == "1 of 2 files not converted"
     assert (tmp_path / "ts_06x04.bd").read_bytes() == Path(TS).read_bytes()
     code, text, _ = cli(capsys, "convert", OS, TS, "-o", tmp_path / "none", "--to", "npz", "--plan")
     assert text.count("nothing is lost") == 2
     assert not (tmp_path / "none").exists()
     assert cli(capsys, "convert", OS, "-o", f"{tmp_path}/one/", "--to", "csv")[0] == 0
     assert (tmp_path / "one" / "os_p06.csv").exists()
+
+
+def test_convert_names_each_file_that_fails(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    small, missing = GOLDEN / "gnubg/os_p01.bd", tmp_path / "missing.bd"
+    code, _, err = cli(capsys, "convert", missing, PAIR, small, "-o", tmp_path, "--to", "npz", "--quiet")
+    assert code == 2
+    first, second, count = err.splitlines()
+    assert first == f"bgfmt: {missing}: No such file or directory"
+    assert second.startswith(f"bgfmt: {PAIR}: information would be lost")
+    assert "--part" in second
+    assert count == "2 of 3 files not converted"
+    code, _, err = cli(
+        capsys, "convert", PAIR, small, "-o", tmp_path / "all", "--to", "npz", "--lossy", "--quiet"
+    )
+    assert code == 0
+    assert err.startswith(f"{tmp_path}/all/{PAIR.stem}.npz: lost: 1 more database(s)")
+
+
+def test_convert_names_both_files_of_one_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        shutil.copy(GOLDEN / "gnubg/os_p01.bd", tmp_path / folder / "same.bd")
+    sources = [tmp_path / "a/same.bd", tmp_path / "b/same.bd"]
+    err = fails(capsys, "convert", *sources, "-o", tmp_path)
+    assert f"{sources[0]} and {sources[1]} would both be written to {tmp_path}/same.bd" in err
+
+
+def test_a_folder_as_output_is_named_by_o(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert f"-o {tmp_path}" in fails(capsys, "convert", OS, tmp_path)
+    assert "is a folder; name a file in it" in fails(capsys, "solve", "one-sided", "1", "-o", tmp_path)
+
+
+def test_convert_to_gnubg_chooses_by_the_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    files = [GOLDEN / f"gnubg/{name}.bd" for name in ("os_p01", "os_p01_nd", "ts_01x01", "hyper1")]
+    assert cli(capsys, "convert", *files, "-o", tmp_path / "npz", "--to", "npz")[0] == 0
+    packed = sorted((tmp_path / "npz").iterdir())
+    assert cli(capsys, "convert", *packed, "-o", tmp_path / "back", "--to", "gnubg")[0] == 0
+    assert [(tmp_path / "back" / file.name).read_bytes() for file in files] == [f.read_bytes() for f in files]
+    assert "gnubg-os" in fails(capsys, "info", OS, "--as", "gnubg")
+    means = GOLDEN / "jfile/bgns.ijf"
+    assert "gnubg files (gnubg-hyper," in fails(capsys, "convert", means, tmp_path / "x", "--to", "gnubg")
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
@@ -278,7 +322,7 @@ def test_formats_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_format_that_is_only_written_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     table, out = GOLDEN / "gnubg/ts_03x03.bd", tmp_path / "t.csv"
     assert cli(capsys, "convert", table, out)[0] == 0
-    assert "can be written but not read" in fails(capsys, "info", out)
+    assert "can be written but not read; convert to one of npz" in fails(capsys, "info", out)
     (tmp_path / "noise.bd").write_bytes(b"noise")
     assert "csv" not in fails(capsys, "info", tmp_path / "noise.bd")
 
