@@ -32,20 +32,26 @@ class Races:
 
     @property
     def epc(self) -> Floats:
-        """(N,) effective pip counts (EPC): mean rolls times 49/6."""
+        """Effective pip counts (EPC), mean rolls times 49/6, (N,)."""
         return np.asarray(self.mean_rolls * PIPS_PER_ROLL)
 
     @property
     def wastage(self) -> Floats:
-        """(N,) wastage: EPC minus pips."""
+        """Wastage, EPC minus pips, (N,)."""
         return np.asarray(self.epc - self.pips)
 
     def off_within(self, rolls: int) -> Floats:
-        """Return (N,) the probability of having borne off the last chequer within `rolls` rolls."""
+        """Return the probabilities of having borne off the last chequer within `rolls` rolls, (N,).
+
+        NotCoveredError if the table has no distributions.
+        """
         return within_rolls(self.bearoff, rolls)
 
     def gammon_saved_within(self, rolls: int) -> Floats:
-        """Return (N,) the probability of having borne off the first chequer within `rolls` rolls."""
+        """Return the probabilities of having borne off the first chequer within `rolls` rolls, (N,).
+
+        NotCoveredError if the table has no distributions of that.
+        """
         return within_rolls(self.gammon, rolls)
 
 

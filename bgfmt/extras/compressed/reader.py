@@ -227,7 +227,10 @@ class Reader:
         return int(self._begins[place, j])
 
     def column_factors(self, g: int, j: int, first: int, last: int) -> Bytes:
-        """Return the verified low-rank factors of columns first..last-1 of tile (g, j), (m, bytes) uint8."""
+        """Return the verified low-rank factors of columns first..last-1 of tile (g, j), (m, bytes) uint8.
+
+        The tile has the rows of group g and the columns of group j of positions.
+        """
         size = self.model(g, j).factor_bytes + 4
         at = int(self._factors_at[g * self.shape.groups + j]) + first * size
         end = at + (last - first) * size

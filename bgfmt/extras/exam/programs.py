@@ -166,7 +166,10 @@ class External(Candidate):
         self.address = host or "127.0.0.1", int(port)
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
-        """Answer one question by a line of the protocol; the connection is opened if needed and reopened once."""
+        """Return the answer to one question, by gnubg's protocol for external players.
+
+        The connection is opened if needed, and reopened once if it is lost.
+        """
         text = fibs(expressible_state(question))
         numbers = question.kind == "equity"
         cubeful = "cubeless" if question.owner == "none" else "cubeful"
@@ -299,7 +302,7 @@ class Gnubg(Lines):
         self.begin()
 
     def start(self) -> EngineProcess:
-        """Start gnubg with the script, in an empty home directory."""
+        """Start gnubg with a script that answers questions, in an empty home directory."""
         self.home = tempfile.TemporaryDirectory()
         table = Path(met.__file__).parent.parent / "data" / "met" / "Kazaross-XG2.xml"
         script = Path(self.home.name) / "ask.py"
@@ -310,7 +313,7 @@ class Gnubg(Lines):
         )
 
     def greet(self, talk: EngineProcess) -> None:
-        """Wait until gnubg's script reports that it is ready."""
+        """Wait until the script in gnubg (`talk`) reports that it is ready."""
         self.hear(talk, time.monotonic() + START_SECONDS)
 
     def hear(self, talk: EngineProcess, until: float) -> str:

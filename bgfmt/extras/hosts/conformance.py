@@ -205,7 +205,9 @@ class Outcome:
 def expect_play(
     state: GameState, word: str = "bestmove ", nothing: Sequence[str] = ("", "none")
 ) -> FindFault:
-    """Return a function that checks that the last line of an answer is a legal play, and returns the fault or "".
+    """Return a check of an answer: its last line must be a legal play.
+
+    A check takes the lines of an answer and returns what is wrong, "" if nothing.
 
     Parameters
     ----------
@@ -250,7 +252,10 @@ def count_changes(moves: Iterable[Sequence[int]]) -> Counter[int]:
 
 
 def expect_line(*wanted: str) -> FindFault:
-    """Return a function that checks that the last line of an answer is one of those wanted (fault or "")."""
+    """Return a check of an answer: its last line must be one of those wanted.
+
+    A check takes the lines of an answer and returns what is wrong, "" if nothing.
+    """
 
     def find_fault(answers: list[str]) -> str:
         return "" if answers[-1] in wanted else f"expected {' or '.join(wanted)}, found {answers[-1][:60]!r}"
@@ -259,7 +264,10 @@ def expect_line(*wanted: str) -> FindFault:
 
 
 def expect_code(*codes: str) -> FindFault:
-    """Return a function that checks that a line is an error of UBGI 0.2 with one of these codes (fault or "")."""
+    """Return a check of an answer: a line must be an error of UBGI 0.2 with one of these codes.
+
+    A check takes the lines of an answer and returns what is wrong, "" if nothing.
+    """
 
     def find_fault(answers: list[str]) -> str:
         errors = [match[1] for match in map(match_error, answers) if match]
@@ -271,7 +279,7 @@ def expect_code(*codes: str) -> FindFault:
 
 
 def check_silence(answers: list[str]) -> str:
-    """Return the fault of an answer to commands that must be accepted silently: "" if `readyok` alone came."""
+    """Return what is wrong with the answer to commands that must be accepted silently: "" if `readyok` alone came."""
     return "" if answers == ["readyok"] else f"expected no answer, found {answers[0][:60]!r}"
 
 
@@ -281,19 +289,19 @@ def match_error(line: str) -> re.Match[str] | None:
 
 
 def check_error_or_silence(answers: list[str]) -> str:
-    """Return the fault of the answer to an unknown command of UBGI 0.1, "" if it is an error or nothing."""
+    """Return what is wrong with the answer to an unknown command of UBGI 0.1: "" if it is an error or nothing."""
     sound = not answers[-1] or match_error(answers[-1])
     return "" if sound else f"expected an error, found {answers[-1][:60]!r}"
 
 
 def check_error(answers: list[str]) -> str:
-    """Return the fault of an answer in which one line must report an error, "" if one does."""
+    """Return what is wrong with an answer of which one line must report an error, "" if one does."""
     sound = any(map(match_error, answers))
     return "" if sound else f"expected an error, found {answers[-1][:60]!r}"
 
 
 def check_handshake(answers: list[str]) -> str:
-    """Return the fault of the answer to `ubgi`; "" if it has lines `id name`, `id author` and `ubgiok`."""
+    """Return what is wrong with the answer to `ubgi`: "" if it has `id name`, `id author` and `ubgiok`."""
     for name in ("id name", "id author"):
         if not any(line.startswith(name) for line in answers):
             return f"no line {name!r}"
@@ -301,14 +309,17 @@ def check_handshake(answers: list[str]) -> str:
 
 
 def check_handshake_02(answers: list[str]) -> str:
-    """Return the fault of the answer to `ubgi` in version 0.2, "" if it has none."""
+    """Return what is wrong with the answer to `ubgi` in version 0.2, "" if nothing."""
     if f"proto {V02}" not in answers:
         return f"no line 'proto {V02}'"
     return check_handshake(answers)
 
 
 def check_eval(answers: list[str]) -> str:
-    """Return the fault of an answer whose last line must be `eval` and pairs of a name and a number; "" if none."""
+    """Return what is wrong with an answer whose last line must be `eval` and pairs of a name and a number.
+
+    The result is "" if nothing is wrong.
+    """
     words = answers[-1].split()
     if words[:1] != ["eval"] or len(words) % 2 == 0:
         return f"expected eval and pairs of a name and a number, found {answers[-1][:60]!r}"
@@ -323,13 +334,13 @@ def check_eval(answers: list[str]) -> str:
 
 
 def check_info(answers: list[str]) -> str:
-    """Return the fault of an answer that must have `info` lines before a play, "" if it has none."""
+    """Return what is wrong with an answer that must have `info` lines before a play, "" if nothing."""
     lines = [line for line in answers if line.startswith("info ")]
     return "" if lines and answers[-1].startswith("bestmove ") else "no info line before bestmove"
 
 
 def check_keys(answers: list[str]) -> str:
-    """Return the fault of the answer to `keys`, "" if its lines are well-formed and list each key once."""
+    """Return what is wrong with the answer to `keys`: "" if its lines are well-formed and list each key once."""
     lines = [line for line in answers if line]
     for line in lines:
         match = KEY.fullmatch(line)
@@ -344,7 +355,9 @@ def check_keys(answers: list[str]) -> str:
 
 
 def expect_turn(state: GameState) -> FindFault:
-    """Return a function that checks the line `bestturn cube=ACTION move=PLAY` of UBGI 0.2 (fault or "").
+    """Return a check of an answer: its last line must be `bestturn cube=ACTION move=PLAY`, as in UBGI 0.2.
+
+    A check takes the lines of an answer and returns what is wrong, "" if nothing.
 
     state : the position, with dice if they are rolled.
     """

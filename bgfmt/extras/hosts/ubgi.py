@@ -67,7 +67,7 @@ class ProtocolError(Exception):
         self.code_02 = code_02 or CODES[code]
 
     def format_line(self, version: str) -> str:
-        """Return the `error` line that reports it in a version of the protocol, "0.1" or "0.2"."""
+        """Return the line `error CODE TEXT` that reports this error in a version of the protocol, "0.1" or "0.2"."""
         return f"error {self.code_02 if version == V02 else self.code} {self.text}"
 
 

@@ -69,7 +69,7 @@ class ExpectedPointsProof(Proof[ExpectedPoints]):
     )
 
     def prove(self, table: ExpectedPoints, request: Request) -> Outcome:
-        """Compare all entries of a table with exact cubeless equities, which are computed here."""
+        """Compare all entries of a table with exact cubeless equities that are computed here; return the outcome."""
         right = floats.build_table(table.points, table.chequers, 1, "f8")[1:, 1:, 0]
         stored = np.asarray(table.worth, np.float64).reshape(-1, 1)
         return compare(table, request, "points", stored, right.reshape(-1, 1))
@@ -84,7 +84,7 @@ class GilloglyProof(Proof[Gillogly]):
     )
 
     def prove(self, table: Gillogly, request: Request) -> Outcome:
-        """Compare all entries of a table with exact expected rolls and probabilities, which are computed here."""
+        """Compare all entries of a table with exact numbers that are computed here; return the outcome."""
         right = np.ascontiguousarray(compute_rows(domain_ids(table.domain)))
         return compare(table, request, "bkg", np.asarray(table.rows, np.float64), right)
 

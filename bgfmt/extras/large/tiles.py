@@ -359,7 +359,7 @@ class TileSolve:
         return TileReport(tile, store.read, store.written, time.perf_counter() - began, kernels)
 
     def make_tile(self, tile: Tile) -> TileReport:
-        """Solve a tile as `make` does; raise OSError if this machine does not see the store."""
+        """Solve a tile as `make` does; raise OSError if the store cannot be seen from this machine."""
         try:
             ChunkStore(self.path).read_metadata(ROOT)
         except FileNotFoundError:

@@ -167,7 +167,10 @@ def read_play(text: str) -> tuple[list[tuple[int, int]], int, str]:
 
 
 def chequers_after(side: Side, hops: Sequence[Hop]) -> list[int] | None:
-    """Return a side's chequers on points 1 to 25 after hops without hits; None if a hop starts at an empty point."""
+    """Return a side's chequers on points 1 to 25 (the bar) after moves without hits.
+
+    hops : (from, to) of each move, 0 for off. None if a move starts at an empty point.
+    """
     counts = [0, *counts_with_bar(side)]
     for start, end in hops:
         if not 0 < start <= BAR or not counts[start]:

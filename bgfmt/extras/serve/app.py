@@ -248,7 +248,7 @@ class Service:
         return Response(to_json(state), 200, {"Cache-Control": "no-store"}, JSON)
 
     async def ready(self, request: Request) -> Response:
-        """Answer `/readyz` as `/healthz`, but refuse while the first compilation runs."""
+        """Answer `/readyz` as `/healthz`; Refusal "compiling" while the first compilation runs."""
         if self.answers.compiling:
             raise compiling()
         return await self.health(request)
@@ -264,7 +264,7 @@ class Service:
         return _static_response(request, data, JSON)
 
     async def front(self, request: Request) -> Response:
-        """Answer `/` with the page."""
+        """Answer `/` with the HTML page of the service."""
         policy = {"Content-Security-Policy": page.POLICY_HEADER}
         return _static_response(request, page.html("serve"), "text/html; charset=utf-8", **policy)
 

@@ -46,7 +46,7 @@ TURN: ContextVar[Turn] = ContextVar("turn", default=Turn.CALCULATE)
 
 @contextlib.contextmanager
 def in_turn(turn: Turn) -> Iterator[None]:
-    """Return a context manager that sets how queries treat a calculation that they need."""
+    """Return a context manager that sets how queries treat a calculation that they need: do, put off or refuse it."""
     before = TURN.set(turn)
     try:
         yield

@@ -191,11 +191,14 @@ class Section:
     sides: Callable[[int], Position]
 
     def error(self, tally: Tally) -> float:
-        """Return the standard error of a tally's mean loss, 0 if every pair was judged."""
+        """Return the standard error of the mean loss in a tally (a rule's decisions); 0 if every pair was judged."""
         return 0.0 if self.seed is None else tally.error
 
     def worst_at(self, tally: Tally) -> str | None:
-        """Return the position of a tally's greatest loss as text, None if no decision is wrong."""
+        """Return the position of the greatest loss in a tally (a rule's decisions of one kind) as text.
+
+        None if no decision is wrong.
+        """
         return None if tally.at is None else str(self.sides(tally.at))
 
     def tallies(self, kind: str) -> dict[Rule, Tally]:

@@ -134,7 +134,7 @@ class Judgement:
 
     @property
     def bounded(self) -> bool:
-        """Whether the numbers are exact to a table's error, or estimates with a known error bound."""
+        """Whether the error of the numbers is bounded: they are no estimates, or estimates with a known bound."""
         return not self.approximate or self.max_error is not None
 
     @property

@@ -109,7 +109,7 @@ class Completion:
 
     @cached_property
     def kernel(self) -> Kernel:
-        """Return the completion in the form that compiled functions take, with Gillogly's table."""
+        """These options of BKG, with Gillogly's table, as a tuple for compiled functions."""
         (ids, rows) = racing.gillogly()
         every = board.count(6, MAX_CHEQUERS)
         enr = np.full(every, np.inf)

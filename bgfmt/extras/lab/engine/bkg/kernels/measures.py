@@ -198,7 +198,7 @@ def gammon_danger(x: Array, y: Array) -> bool:
 
 @njit()
 def getbackin(closed: int, men: int) -> float:
-    """Return the pips that `men` men on the bar are expected to lose against a number of closed points."""
+    """Return the pips that `men` men on the bar are expected to lose against `closed` closed home points."""
     c = min(max(closed, 0), 6)
     if c == 6:
         return men * 4 * ROLL
