@@ -88,11 +88,10 @@ class SourcedAnswer(Plain):
     ]
     table: Annotated[str | None, "Name of the table; null for a calculation."] = None
     max_error: Annotated[
-        Mapping[str, float] | None,
-        "Maximum error of each number, by name (99.9 % bound for estimates and rollouts); null if unknown.",
+        Mapping[str, float] | None, "Maximum error of each number (99.9 % bound for estimates and rollouts)."
     ] = None
     usual_error: Annotated[
-        Mapping[str, float] | None, "For estimates and rollouts: 95 % bound of the error, by name."
+        Mapping[str, float] | None, "For estimates and rollouts: 95 % bound of each error."
     ] = None
     proved: bool = (
         True  # False if `max_error` is not proved for a table of this size, only measured on others
@@ -122,9 +121,7 @@ class SideRace(OneSideAnswer, SourcedAnswer):
     std_rolls: Annotated[float | None, "Standard deviation of those rolls."] = None
     gammon_mean_rolls: Annotated[float | None, "Mean rolls to bear off the first chequer."] = None
     gammon_std_rolls: Annotated[float | None, "Standard deviation of those rolls."] = None
-    bearoff: Annotated[
-        Chances | None, "Probabilities of bearing off the last chequer in exactly 0, 1, 2, ... rolls."
-    ] = None
+    bearoff: Annotated[Chances | None, "Probabilities of being off in exactly 0, 1, 2, ... rolls."] = None
     gammon: Annotated[
         Chances | None, "Probabilities of bearing off the first chequer in exactly 0, 1, 2, ... rolls."
     ] = None
@@ -245,7 +242,7 @@ class RankedPlay(Plain):
     moves: tuple[Move, ...] = ()
     measure: str = "money"
     approximate: bool = False
-    close: Annotated[bool, "Whether the loss is within the error, so that both plays may be equal."] = False
+    close: Annotated[bool, "Whether the loss is within the error."] = False
     mwc: Annotated[Chance | None, "At a score: match winning chance (MWC) after it."] = None
     loss_mwc: Annotated[float | None, "At a score: loss of MWC."] = None
     one_sided: bool = False

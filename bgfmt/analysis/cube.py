@@ -86,8 +86,7 @@ class CubeAction(Plain):
     double_take: Annotated[float, "Equity of double, take."]
     double_pass: Annotated[float, "Equity of double, pass."] = 1.0
     error: Annotated[
-        float | None,
-        "Maximum error of the equities (99.9 % bound for estimates and rollouts); null if unknown.",
+        float | None, "Maximum error of the equities (99.9 % bound for estimates and rollouts)."
     ] = None
     usual_error: Annotated[float | None, "For estimates and rollouts: 95 % bound of the error."] = None
     proved: bool = True
@@ -334,8 +333,8 @@ class Numbers(Plain):
     """Match winning chances, or equities of a game at this score (EMG), of the side on roll."""
 
     no_double: Annotated[float, "No double."]
-    double_take: Annotated[float | None, "Double, take; null if doubling is not allowed."]
-    double_pass: Annotated[float | None, "Double, pass; null if doubling is not allowed."]
+    double_take: Annotated[float | None, "Double, take."]
+    double_pass: Annotated[float | None, "Double, pass."]
     best: Annotated[float, "Best choice."]
 
 
@@ -378,7 +377,7 @@ class MatchCube(CubeAction):
 
     @property
     def emg(self) -> Numbers:
-        """Values of no double, double/take, double/pass and the best, as equities of a single game at this score.
+        """The choices as equities of a single game at this score (EMG).
 
         EMG: losing the game at the present cube value is -1, winning it +1. Those of a double are None if it isn't
         allowed.
@@ -438,7 +437,7 @@ class MatchCube(CubeAction):
 
     @property
     def losses(self) -> Losses | None:
-        """Cost of each choice in MWC; null if doubling is not allowed.
+        """Cost of each choice in MWC.
 
         The cost is the loss of match winning chance against the better choice; 0 for the better one.
         """
@@ -449,7 +448,7 @@ class MatchCube(CubeAction):
 
     @property
     def loss_emg(self) -> Losses | None:
-        """Cost of each choice in EMG; null if doubling is not allowed.
+        """Cost of each choice in EMG.
 
         As `losses`, on the scale in which losing a single game at the present cube is -1 and winning it +1.
         """

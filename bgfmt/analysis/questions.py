@@ -289,7 +289,7 @@ class MatchCubeAnswer(Plain):
 
     @property
     def max_error(self) -> Mapping[str, float] | None:
-        """Maximum error of each number, by name (99.9 % bound for estimates and rollouts); null if unknown."""
+        """Maximum error of each number (99.9 % bound for estimates and rollouts)."""
         return {"mwc": self.action.mwc_error}
 
 

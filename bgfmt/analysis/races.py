@@ -134,10 +134,10 @@ class TwoSidedEstimate(Plain):
     win: Annotated[Chance, "Win probability."]
     win_gammon: Annotated[Chance | None, "Probability of winning a gammon; null without gammon data."]
     lose_gammon: Annotated[Chance | None, "Probability of losing a gammon; null without gammon data."]
-    worst_error: Annotated[
-        float, "Maximum error of `win`, measured over all pairs of at most six chequers on six points."
-    ] = WORST_ERROR
-    mean_error: Annotated[float, "Mean error of `win` over these pairs."] = MEAN_ERROR
+    worst_error: Annotated[float, "Maximum error of `win`, measured up to six chequers on six points."] = (
+        WORST_ERROR
+    )
+    mean_error: Annotated[float, "Mean error of `win`, measured in the same way."] = MEAN_ERROR
     approximate: Annotated[bool, "Always true."] = True
 
     @property

@@ -21,9 +21,9 @@ export interface Origin {
   table: string | null;
   /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** Maximum error of each number, by name (99.9 % bound for estimates and rollouts); null if unknown. */
+  /** Maximum error of each number (99.9 % bound for estimates and rollouts). */
   max_error: Record<string, number>;
-  /** For estimates and rollouts: 95 % bound of the error, by name. */
+  /** For estimates and rollouts: 95 % bound of each error. */
   usual_error?: Record<string, number>;
 }
 
@@ -47,7 +47,7 @@ export interface SideRace {
   gammon_mean_rolls?: number;
   /** Standard deviation of those rolls. */
   gammon_std_rolls?: number;
-  /** Probabilities of bearing off the last chequer in exactly 0, 1, 2, ... rolls. */
+  /** Probabilities of being off in exactly 0, 1, 2, ... rolls. */
   bearoff?: number[];
   /** Probabilities of being off within 0, 1, 2, ... rolls. */
   off_within?: number[];
@@ -61,7 +61,7 @@ export interface SideRace {
   table: string | null;
   /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** Maximum error of each number, by name (99.9 % bound for estimates and rollouts); null if unknown. */
+  /** Maximum error of each number (99.9 % bound for estimates and rollouts). */
   max_error: Record<string, number>;
 }
 
@@ -79,9 +79,9 @@ export interface Estimate {
   lose_gammon: number | null;
   /** Equity without a cube, gammons counted if known. */
   cubeless: number;
-  /** Maximum error of `win`, measured over all pairs of at most six chequers on six points. */
+  /** Maximum error of `win`, measured up to six chequers on six points. */
   worst_error: number;
-  /** Mean error of `win` over these pairs. */
+  /** Mean error of `win`, measured in the same way. */
   mean_error: number;
 }
 
@@ -101,7 +101,7 @@ export interface TwoRaces {
   table: string | null;
   /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** Maximum error of each number, by name (99.9 % bound for estimates and rollouts); null if unknown. */
+  /** Maximum error of each number (99.9 % bound for estimates and rollouts). */
   max_error: Record<string, number>;
 }
 
@@ -141,7 +141,7 @@ export interface CubeAction {
   sure_take: boolean;
   /** Whether the action is certain in spite of the error. */
   sure: boolean;
-  /** Maximum error of the equities (99.9 % bound for estimates and rollouts); null if unknown. */
+  /** Maximum error of the equities (99.9 % bound for estimates and rollouts). */
   error: number;
   /** For estimates and rollouts: 95 % bound of the error. */
   usual_error?: number;
@@ -205,9 +205,9 @@ export interface CubeAnswer {
   table: string | null;
   /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** Maximum error of each number, by name (99.9 % bound for estimates and rollouts); null if unknown. */
+  /** Maximum error of each number (99.9 % bound for estimates and rollouts). */
   max_error: Record<string, number>;
-  /** For estimates and rollouts: 95 % bound of the error, by name. */
+  /** For estimates and rollouts: 95 % bound of each error. */
   usual_error?: Record<string, number>;
   /** Cube action in words, such as `Double, take`. */
   action: string;
@@ -239,9 +239,9 @@ export interface CubeAnswer {
 export interface Choices {
   /** No double. */
   no_double: number;
-  /** Double, take; null if doubling is not allowed. */
+  /** Double, take. */
   double_take: number | null;
-  /** Double, pass; null if doubling is not allowed. */
+  /** Double, pass. */
   double_pass: number | null;
   /** Best choice. */
   best: number;
@@ -281,7 +281,7 @@ export interface MatchCubeAnswer {
   crawford: boolean | null;
   /** Match winning chances (MWC). */
   mwc: Choices;
-  /** Values of no double, double/take, double/pass and the best, as equities of a single game at this score. */
+  /** The choices as equities of a single game at this score (EMG). */
   emg: Choices;
   /** Cube action in words, such as `Double, take`. */
   action: string;
@@ -289,9 +289,9 @@ export interface MatchCubeAnswer {
   double: "yes" | "no" | "optional" | "unavailable";
   /** `take`, `pass` or `either`; null if doubling is not allowed. */
   response: "take" | "pass" | "either" | null;
-  /** Cost of each choice in MWC; null if doubling is not allowed. */
+  /** Cost of each choice in MWC. */
   loss_mwc: Losses | null;
-  /** Cost of each choice in EMG; null if doubling is not allowed. */
+  /** Cost of each choice in EMG. */
   loss_emg: Losses | null;
   /** `none` (impossible) or `counted`. */
   gammons: "none" | "counted";
@@ -319,7 +319,7 @@ export interface MatchCubeAnswer {
   table: string | null;
   /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** Maximum error of each number, by name (99.9 % bound for estimates and rollouts); null if unknown. */
+  /** Maximum error of each number (99.9 % bound for estimates and rollouts). */
   max_error: Record<string, number>;
   /** Reasons, if asked for and the numbers are exact. */
   insight?: Insight;
@@ -333,7 +333,7 @@ export interface Cell {
   crawford: boolean;
   /** Match winning chances (MWC). */
   mwc: Choices;
-  /** Values of no double, double/take, double/pass and the best, as equities of a single game at this score. */
+  /** The choices as equities of a single game at this score (EMG). */
   emg: Choices;
   /** Cube action in words, such as `Double, take`. */
   action: string;
@@ -341,9 +341,9 @@ export interface Cell {
   double: "yes" | "no" | "optional" | "unavailable";
   /** `take`, `pass` or `either`; null if doubling is not allowed. */
   response: "take" | "pass" | "either" | null;
-  /** Cost of each choice in MWC; null if doubling is not allowed. */
+  /** Cost of each choice in MWC. */
   loss_mwc: Losses | null;
-  /** Cost of each choice in EMG; null if doubling is not allowed. */
+  /** Cost of each choice in EMG. */
   loss_emg: Losses | null;
   /** `none` (impossible) or `counted`. */
   gammons: "none" | "counted";
@@ -383,9 +383,9 @@ export interface ScoresAnswer {
   table: string | null;
   /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** Maximum error of each number, by name (99.9 % bound for estimates and rollouts); null if unknown. */
+  /** Maximum error of each number (99.9 % bound for estimates and rollouts). */
   max_error: Record<string, number>;
-  /** For estimates and rollouts: 95 % bound of the error, by name. */
+  /** For estimates and rollouts: 95 % bound of each error. */
   usual_error?: Record<string, number>;
 }
 
@@ -399,7 +399,7 @@ export interface RankedPlay {
   value: number;
   /** Loss against the best play, never negative. */
   loss: number;
-  /** Whether the loss is within the error, so that both plays may be equal. */
+  /** Whether the loss is within the error. */
   close: boolean;
   /** At a score: match winning chance (MWC) after it. */
   mwc?: number;
@@ -449,9 +449,9 @@ export interface PlayAnswer {
   table: string | null;
   /** Whether no proved error bound is known, as for estimates. */
   approximate: boolean;
-  /** Maximum error of each number, by name (99.9 % bound for estimates and rollouts); null if unknown. */
+  /** Maximum error of each number (99.9 % bound for estimates and rollouts). */
   max_error: Record<string, number>;
-  /** For estimates and rollouts: 95 % bound of the error, by name. */
+  /** For estimates and rollouts: 95 % bound of each error. */
   usual_error?: Record<string, number>;
 }
 
