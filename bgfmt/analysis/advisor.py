@@ -250,10 +250,8 @@ class Advisor:
         """Return whether to double and how to answer, with the cube where it is; in a match at its score.
 
         The action is that before the roll, dice are ignored. If a double is pending, it is about that double. Where
-        the
-        error of a table leaves the action open, it is calculated exactly unless that exceeds the limit of work; where
-        the
-        error of an estimate does, it is rolled out unless rollouts are off.
+        the error of a table leaves the action open, it is calculated exactly unless that exceeds the limit of work;
+        where the error of an estimate does, it is rolled out unless rollouts are off.
 
         met_player : as in `score`. PositionError if the game is over; NotCoveredError if no source covers the
         position.
@@ -278,8 +276,7 @@ class Advisor:
         """Roll out a race for money if the error of its estimate leaves the cube action open.
 
         Return the equities found; None if the estimate decides the action, if the race cannot be estimated, or if
-        rollouts
-        are off.
+        rollouts are off.
         """
         to_equities = self.sources.to_equities
 
@@ -429,8 +426,7 @@ class Advisor:
         """Return what to do in a state: a play, a cube action, or the answer to a double or resignation.
 
         Where no table, calculation or estimate covers the position, the engine or rule `outside` decides;
-        NotCoveredError if
-        that is "refuse".
+        NotCoveredError if that is "refuse".
         """
         state = _unfinished_state(state)
         position = state.position.check()

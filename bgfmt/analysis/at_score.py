@@ -91,8 +91,7 @@ def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -
     """Rank the legal plays of a state's roll by match winning chance.
 
     legal : the legal plays of the state's dice. None is returned if there are none, if the sides are in contact, or
-    if
-    no source covers the position.
+    if no source covers the position.
     """
     if not legal or state.dice is None or state.position.contact:
         return None
@@ -140,10 +139,8 @@ def roller_at(table: MatchScore, score: Score) -> int | None:
     """Return which player of the table, a (0) or b (1), is on roll at a score; None if the table is of another score.
 
     The score must use the match equity table that the table was solved with, by the SHA-256 of its values, and if
-    that
-    differs for its two players, the same one on roll. A table of a score with a player at 1-away answers for the
-    Crawford
-    game as well.
+    that differs for its two players, the same one on roll. A table of a score with a player at 1-away answers for the
+    Crawford game as well.
     """
     held = table.score
     if score.met.digest != held.digest or (score.is_beyond_table and not score.met.extended):

@@ -98,8 +98,7 @@ def counting_for(
     """Choose the best cubeful two-sided table that counts gammons and covers both sides; None if there is none.
 
     jacoby : whether the table must be for Jacoby's rule; ignored in a position without gammons. Exact tables come
-    before
-    rounded ones. Other parameters: see `two_sided_for`.
+    before rounded ones. Other parameters: see `two_sided_for`.
     """
     sides = [position.them, *([position.us] if results is None else results)]
     fitting = [

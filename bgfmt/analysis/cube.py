@@ -182,7 +182,7 @@ class CubeAction(Plain):
     def tie_double(self) -> bool:
         """Whether doubling and not doubling are proved equal.
 
-        See `proves_ties`.
+        They differ by at most 1e-12, and equal numbers are a proof; see `proves_ties`.
         """
         return abs(self.double_margin) <= EXACT and self.proves_ties
 
@@ -190,7 +190,7 @@ class CubeAction(Plain):
     def tie_take(self) -> bool:
         """Whether taking and passing are proved equal.
 
-        See `proves_ties`.
+        They differ by at most 1e-12, and equal numbers are a proof; see `proves_ties`.
         """
         return abs(self.take_margin) <= EXACT and self.proves_ties
 

@@ -97,8 +97,7 @@ def closure(
         The binomials of `board.number_terms`.
     alive
         Numbers of this side's rolls after which the game may still go on, as bits (bit k is k rolls); boards that
-        come up
-        only after other numbers are not played on.
+        come up only after other numbers are not played on.
     boards
         (room, points) int8, filled with the boards in order of discovery.
     plies

@@ -202,8 +202,7 @@ def open_default(say: Say | None = None) -> Library:
     """Open this machine's default databases.
 
     They are those in the environment variable BGFMT_DB; else gnubg's installed files, and tables that bgfmt has
-    solved
-    and stored, one-sided and two-sided, for kinds that are not among them.
+    solved and stored, one-sided and two-sided, for kinds that are not among them.
 
     say : called with a line of text when default tables have to be solved; writes to stderr if None.
     """

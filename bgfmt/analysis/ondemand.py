@@ -46,8 +46,7 @@ def columns_for(position: Position, terms: Terms) -> Columns:
     """Return the columns (one for each cube state that values are needed for) that solving a position needs.
 
     terms : a match score, whose columns are the states that can arise; or for money whether Jacoby's rule is in
-    force,
-    with the cubeless column and one for each owner of the cube.
+    force, with the cubeless column and one for each owner of the cube.
     """
     if isinstance(terms, Score):
         return columns.match_columns(terms, gammons=position.gammons)
@@ -58,8 +57,7 @@ def plan_match(position: Position, score: Score, *, limit: int | None = None) ->
     """Return the plan of solving a race at a match score, with its cost.
 
     limit : in pairs of boards times cube states. NotCoveredError for contact; TooMuchWorkError if the number of
-    boards
-    alone shows that the cost exceeds `limit`.
+    boards alone shows that the cost exceeds `limit`.
     """
     return solving.plan(position, len(columns_for(position, score)), limit=limit)
 
@@ -321,9 +319,10 @@ class Games:
         return None
 
     def solve(self, position: Position, terms: Terms, limit: int, progress: Progress | None = None) -> Solved:
-        """Solve a position and cache the calculation; parameters and exceptions as of `solve_match`.
+        """Solve a race exactly and cache the calculation with all positions that can come up in it.
 
-        terms : a match score, or for money whether Jacoby's rule is in force.
+        terms : a match score, or for money whether Jacoby's rule is in force. limit : in pairs of boards times cube
+        states. Exceptions as of `solve_match`.
         """
         game = _game(position, terms, limit, progress=progress)
         if game.work.memory <= self.most:

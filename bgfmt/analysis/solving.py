@@ -154,8 +154,7 @@ def family(
         The board to begin with.
     alive
         Numbers of rolls after which the other side can still have chequers, as bits: bit k is k rolls. Boards are
-        played
-        on only after these.
+        played on only after these.
     limit
         Limit of the whole calculation, in pairs of boards times columns, of which finding boards takes a part.
     most

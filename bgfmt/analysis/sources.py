@@ -513,8 +513,7 @@ class Sources:
         """Estimate a race for money or at a match score.
 
         terms : a match score, or for money whether Jacoby's rule is in force. The errors are in points of equity for
-        money,
-        in match winning chance at a score. NotCoveredError if no estimator is installed.
+        money, in match winning chance at a score. NotCoveredError if no estimator is installed.
         """
         from bgfmt.analysis.ondemand import columns_for
 
@@ -547,7 +546,7 @@ class Sources:
         return self.results.get_or_solve((state.position, terms, state.owner, "rollout"), play)
 
     def roll_out_plays(self, solved: Solved, terms: Terms, dice: tuple[int, int], column: int) -> Solved:
-        """Return the values of a race, improved by rollouts of a roll's best plays if the estimate leaves these open.
+        """Return the values of a race after rollouts of a roll's best plays, if its estimate leaves the best open.
 
         Parameters
         ----------

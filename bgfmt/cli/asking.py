@@ -101,9 +101,8 @@ def split(words: tuple[str, ...], *, roll: bool = False) -> Words:
     """Split the arguments into databases, position and roll, which may be in any order.
 
     Files, folders and names with a database's suffix are databases; with `roll` the last of the other words is the
-    roll if
-    it looks like one; the rest, quoted or not, is the position, or `-` for one position per line of standard input.
-    UsageError if there is no position, or a word is none of these.
+    roll if it looks like one; the rest, quoted or not, is the position, or `-` for one position per line of standard
+    input. UsageError if there is no position, or a word is none of these.
     """
     paths = [word for word in words if _is_database(word)]
     rest = [word for word in words if not _is_database(word)]
@@ -200,8 +199,7 @@ def question_and_limit_options(*names: str) -> Callable[[F], F]:
     """Return a decorator that adds query options, and those of limits and files, to a command.
 
     names : the query options, fields of `Question`; their values are passed as one `question`. The others are
-    `--limit`,
-    `--settle`, `--as` and `--part`.
+    `--limit`, `--settle`, `--as` and `--part`.
     """
     late = [name for name in names if name in ("oracle", *MET)]
     early = [name for name in names if name not in late]
@@ -298,9 +296,8 @@ def adviser(
     """Build an adviser over the databases named, or this machine's default ones, and close it at the end.
 
     said : the parsed arguments. limit : work per query, in pairs of boards times cube states. described, part :
-    format of
-    a file without header, and number of the database in a file. For many queries the limits are lower, so that none
-    delays the others for long. Progress is shown on a terminal.
+    format of a file without header, and number of the database in a file. For many queries the limits are lower, so
+    that none delays the others for long. Progress is shown on a terminal.
     """
     question = replace(question, met_player=question.met_player or 0)
     beside = replace(ASKED, beside=Limits.beside) if said.paths else ASKED
@@ -368,8 +365,7 @@ def say(
     """Print an answer: as JSON, as the text of another program (`style`), or as `lines`.
 
     asked : the text of the query. aside : lines about what was ignored; printed after `lines`, else on stderr.
-    UsageError
-    if both JSON and a style are requested.
+    UsageError if both JSON and a style are requested.
     """
     if as_json and style != "text":
         raise click.UsageError(f"either --json or --format {style}")

@@ -185,7 +185,10 @@ WORDS = {
 
 
 def grid_lines(answer: questions.ScoresAnswer) -> list[str]:
-    """Format the cube actions at all scores as a grid: own points to go down, the opponent's across."""
+    """Format the cube actions at all scores as a grid: rows are the points that the side on roll needs.
+
+    Columns are the points that the opponent needs.
+    """
     state = answer.state
     grid = answer.grid
     out = [asking.board_of(state), ""]

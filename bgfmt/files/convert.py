@@ -34,10 +34,8 @@ def save(
     """Write a table to a file, which appears whole or not at all. Without `force` an existing file is refused.
 
     Several tables are concatenated, if the format has such files (as gnubg's `gnubg.bd` of 2001). `format` is a
-    format's
-    name, by default the one of the suffix; `options` are those of the format (`bgfmt formats` lists them); `progress`
-    is
-    called with (bytes written, bytes in all).
+    format's name, by default the one of the suffix; `options` are those of the format (`bgfmt formats` lists them);
+    `progress` is called with (bytes written, bytes in all).
     """
     tables = [table] if isinstance(table, Table) else list(table)
     if not tables:
@@ -211,8 +209,7 @@ def choose_lossless_target(
     """Choose the format for a table about to be solved, and check its options.
 
     path, name : the file, and the name of a format or None. blank : a table of the kind and size, without numbers.
-    what :
-    its description for messages. CapabilityError if the format could not hold all of the table.
+    what : its description for messages. CapabilityError if the format could not hold all of the table.
     """
     target = choose_target(path, name, blank, what=what)
     target.check(blank, options)

@@ -108,7 +108,7 @@ class Database:
 
     @property
     def reading(self) -> Reading[Any]:
-        """The table, and its offset and size in the file."""
+        """The table, and its extent: offset and size in the file."""
         return Reading(self.table, self.extent)
 
     @property
@@ -174,8 +174,7 @@ class Database:
         """Iterate over those bytes of the table, header included, that differ from the canonical ones.
 
         Canonical is what the format's own program writes for the same numbers. run : runs parts of the check in
-        parallel, if
-        the format supports that; see `Format.audit_in_parts`.
+        parallel, if the format supports that; see `Format.audit_in_parts`.
         """
         apart = None if run is None else self.format.audit_in_parts(self.source, self.extent, run)
         if apart is not None:

@@ -85,8 +85,7 @@ class Stores(Protocol):
         """Solve a table into the store `path` (a folder or address of chunks); write it to `file` if not None.
 
         layers : solve by layers (all pairs of equal pips at once) if the store is new and memory allows, by tiles
-        (blocks of
-        rows and columns) otherwise.
+        (blocks of rows and columns) otherwise.
         """
 
     def remove(self, path: str) -> None:

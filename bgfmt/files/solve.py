@@ -152,8 +152,7 @@ def solve_table(
     """Solve a single table, as `solve` does, and write it to `path`.
 
     Return what was done if the solve went through a store of chunks, else None. options : those of `Route`, of the
-    solver
-    and of the format.
+    solver and of the format.
     """
     route = Route(**{name: options.pop(name) for name in ROUTE_OPTIONS & options.keys()})
     known: Any = registry.get(what)

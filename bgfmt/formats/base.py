@@ -317,8 +317,7 @@ class Format(ABC, Generic[T]):
         """Return every description by which a file without header could be read in this format; empty if none.
 
         A description is a dict with the keys of `headerless`, what a header would state. The size of the file and its
-        numbers
-        decide.
+        numbers decide.
         """
         return []
 
@@ -420,10 +419,8 @@ class Format(ABC, Generic[T]):
         """Return where header, numbers and other parts lie in a file of this table, written with these options.
 
         Only the shapes and dtypes of the table's arrays are used. If the layout depends on the numbers or the history
-        of a
-        file, the result is the layout of the file from which the table was read. Raises CapabilityError if the layout
-        is only
-        known after writing.
+        of a file, the result is the layout of the file from which the table was read. Raises CapabilityError if the
+        layout is only known after writing.
         """
         raise CapabilityError(f"the layout of {self.name} files is not known in advance")
 
@@ -497,11 +494,11 @@ class Format(ABC, Generic[T]):
     def body(self, sink: Sink, table: T, **options: Any) -> Iterator[dict[str, NDArray[Any]]]:
         """Make space in a new file for a table's arrays and yield them by name, to be filled in any order.
 
-        table : gives kind, sizes and dtypes; its numbers are not used (see `bgfmt.formats.placeholder_rows`). options
-        : those
-        of the format. The arrays are views of the file, which is complete when the `with` block ends. CapabilityError
-        if
-        files of this layout are written in order only.
+        table : gives kind, sizes and dtypes; its numbers are not used (see `bgfmt.formats.placeholder_rows`).
+        options : those of the format.
+
+        The arrays are views of the file, which is complete when the `with` block ends. CapabilityError if files of
+        this layout are written in order only.
         """
         self.check(table, options)
         if not self.takes_body(table, options):

@@ -110,8 +110,7 @@ def record(
         (lanes,) int16, filled with the values to the opponent, as `negate_for_opponent` computes them.
     lines, at, window
         (m, lanes) int16, int32 and an offset: row at[j - window] of `lines` has the values to u of its result j
-        against
-        every side of the block.
+        against every side of the block.
     rolls
         The results of every roll of every side, by index j.
     columns, gammons

@@ -38,8 +38,7 @@ def add_best(
     """Add to total[k] the maximum of rows[at[results[q]], k] over q = first..last-1, shifted left by `double`.
 
     All but `double` (0 or 1) and the range are addresses of arrays. rows : (n, LANES) int16, with its stride in
-    bytes.
-    at, results : int32. total : (LANES,) int32. The maximum of no rows is LEAST.
+    bytes. at, results : int32. total : (LANES,) int32. The maximum of no rows is LEAST.
     """
     raise NotImplementedError
 
@@ -50,8 +49,7 @@ def add_best_wide(
     """Add to total[k] the maximum of rows[at[results[q]], k] over q = first..last-1, shifted left by `double`.
 
     As `add_best`, for rows (n, LANES) of int32. The maximum of no rows is LEAST_WIDE; a sum that does not fit into
-    int32
-    wraps.
+    int32 wraps.
     """
     raise NotImplementedError
 

@@ -76,8 +76,7 @@ class Columns:
         """Return the values (..., K) of a side on roll with its best cube action: double or not.
 
         side : 0 for the side that is on roll in the position to be solved, else 1. values : those of not doubling,
-        one for
-        each of the K columns (cube states).
+        one for each of the K columns (cube states).
         """
         d = Doubling(*(array[side] for array in self.doubling))
         doubled = np.minimum(d.add + d.times * values[..., d.source], d.passed)
@@ -187,8 +186,7 @@ def join_columns(parts: Sequence[Columns]) -> tuple[Columns, list[Array]]:
     """Join the columns of several problems side by side, to solve them at once.
 
     Returns them and, for each problem, the indices of its columns. The cubeless column, which must be the first in
-    each
-    problem that has one, is shared.
+    each problem that has one, is shared.
     """
     shared = int(parts[0].states[0] is CUBELESS)
     places = []

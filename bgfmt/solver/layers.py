@@ -93,8 +93,7 @@ class Stakes(NamedTuple):
         """Return the records of finished games, two arrays (n, columns) uint16 by the place of a side in `order`.
 
         In the first the side on roll has borne off and won against that side; in the second that side is on roll and
-        has
-        lost.
+        has lost.
         """
         if not self.gammons:
             won = np.full((order.n, columns), 0xFFFF, np.uint16)

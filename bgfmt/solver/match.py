@@ -129,8 +129,7 @@ def match_score(
     """Solve the table of a match score: match winning chances of all pairs of sides, for each state of the cube.
 
     away : points that players a and b need. met : the match equity table. player : which of its players, 0 or 1, a
-    is.
-    dtype : float32 or float64. how : see `SolveOptions`.
+    is. dtype : float32 or float64. how : see `SolveOptions`.
     """
     recipe = "exact" if dtype == np.float64 else "match"
     return MatchSolver(points, chequers, away=away, met=met, player=player, recipe=recipe).solve(**how)  # type: ignore[no-any-return]
@@ -176,8 +175,7 @@ def solve_pairs(
     solver : gives points and chequers.
     kept : the K columns (cube states) to solve.
     places : (2, K) index in a record at which each column is stored, for player a on roll and for player b; -1 if it
-    is
-        not stored.
+        is not stored.
     workers : threads.
     progress : called as ``progress(done, total)`` with pairs of boards.
     zeros : allocates the rows of values that are needed again.

@@ -113,8 +113,7 @@ class Solver(ABC):
         """Return the plan that `solve` follows, with its estimated cost.
 
         Without a limit of memory (None), a table that does not fit is planned in a mapped file, with half of the free
-        memory,
-        if the solver supports that.
+        memory, if the solver supports that.
         """
         planned = self.plan(threads, memory)
         free = available_memory()

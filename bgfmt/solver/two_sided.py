@@ -262,8 +262,7 @@ class Pairs:
         """Return where the working array holds the values of sides of more pips against those of a layer.
 
         Those of block b (a range of sides) against place j (the j-th side by pips) are in row line + b * step + j,
-        for the
-        returned (line, step).
+        for the returned (line, step).
         """
         start = int(self.order.cuts[layer])
         end = int(self.order.cuts[layer + 1])

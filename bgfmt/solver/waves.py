@@ -129,7 +129,6 @@ class Layers:
         """Yield all positions of exactly `chequers` chequers, in the order in which they can be solved.
 
         Each item is an array (m, 2) of ranges of position numbers that can be solved in parallel, each of at most
-        54,264
-        positions.
+        54,264 positions.
         """
         return waves(self.points, chequers, max(3, self.points - 7))

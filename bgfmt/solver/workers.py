@@ -136,8 +136,7 @@ def device_class(name: str) -> Any:
     """Return the class that computes parts of a two-sided table on a device such as "cuda".
 
     Devices are entry points of the group `bgfmt.devices`. Its ``tiles_at_once(threads)`` is how many parts (tiles)
-    are
-    solved at a time.
+    are solved at a time.
 
     Raises CapabilityError for an unknown device.
     """

@@ -536,8 +536,7 @@ class Table:
         """Convert rows of the array `name` to numbers that can be compared one by one.
 
         They are the integers of the file, or floats if it has floats. Most kinds return `rows` unchanged; those that
-        pack
-        several integers into bytes unpack them.
+        pack several integers into bytes unpack them.
         """
         return rows
 

@@ -50,8 +50,7 @@ def hyper_values(records: NDArray[np.uint8]) -> tuple[Array, Array]:
     """Decode (..., 28) hypergammon records into outcome probabilities (..., 5) and equities (..., 4), float32.
 
     Win, win gammon, win backgammon, lose gammon, lose backgammon; equities owned, centered, centered with Jacoby's
-    rule,
-    opponent.
+    rule, opponent.
     """
     parts = hyper_numbers(records).astype(np.float32) * np.uint32(0x33800001).view(np.float32)
     return parts[..., :5], (parts[..., 5:] - np.float32(0.5)) * np.float32(6)

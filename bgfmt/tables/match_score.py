@@ -91,8 +91,7 @@ class ScoreFacts(CubeRules):
         """Find the column that gives the value of a side on roll with a cube state.
 
         roller : the player on roll, 0 for a, 1 for b. Returns (column, add, times): 2 * MWC - 1 is add + times * the
-        number
-        stored in that column. None if the table does not hold that state.
+        number stored in that column. None if the table does not hold that state.
         """
         if self.alike and roller == B:
             roller = A
@@ -143,7 +142,7 @@ class MatchEntry:
     mwc: Mapping[str, float]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the entry as plain values, under the names of `bgfmt lookup --json`."""
+        """Return position, position number and the number in each column, as `bgfmt lookup --json` prints them."""
         return {"position": str(self.position), "position_number": self.number, **self.mwc}
 
     def describe(self, who: str = "") -> str:

@@ -457,8 +457,7 @@ class OneSided(OfRolls):
         """Look up the distributions of many sides: (N, rolls) probabilities of exactly 0, 1, 2, ... rolls.
 
         us : sides as `numbers` takes them; `them` must be None. column : "bearoff" (the default) or "gammon"; or any
-        of
-        `columns`, which returns (N,).
+        of `columns`, which returns (N,).
         """
         rows = self.arrays().get("bearoff" if column is None else column)
         if rows is None:

@@ -165,8 +165,7 @@ def corner_of_rows(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Row
     """Return the rows of an array for a table of a smaller size: `n` rows.
 
     numbers : their row numbers in `rows`; if None they are the first `n`. Rows other than those of an ndarray are
-    made on
-    demand.
+    made on demand.
     """
     if numbers is None and isinstance(rows, np.ndarray):
         return rows[:n]

@@ -222,7 +222,7 @@ class StoredEquities(PairEquities):
 
     @abstractmethod
     def ends(self, start: int, stored: Array) -> Iterator[Breach]:
-        """Check pairs in which a side has no chequers left; yield what rows break.
+        """Check pairs in which a side has no chequers left; yield a `Breach` for games won, and one for games lost.
 
         stored : rows of the table from row `start` on.
         """

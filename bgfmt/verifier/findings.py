@@ -212,15 +212,16 @@ CLAIM_CAUSES = (Cause.OTHER_SIZE, Cause.BYTE_ORDER)
 def select_faults(seen: Observations) -> tuple[Finding, ...]:
     """Return the findings that count against the file.
 
-    A wrong checksum (`Rule.DIGEST`) counts only if the recurrence did not check the whole table: such a table may be
-    right although it is not the published file, and if it is wrong the recurrence says more.
+    A wrong checksum (`Rule.DIGEST`) counts only if it was not checked for the whole table that entries follow from
+    each other (the recurrence): such a table may be right although it is not the published file, and if it is wrong
+    the recurrence says more.
     """
     whole = seen.outcome is not None and not seen.limited
     return tuple(f for f in seen.faults if f.rule is not Rule.DIGEST or not whole)
 
 
 def status_of(seen: Observations) -> Status:
-    """Return the status of one table, which its findings and the outcome of the recurrence determine."""
+    """Return the status of one table, judged by its findings and by whether its entries follow from each other."""
     rules = {finding.rule for finding in select_faults(seen)}
     outcome = seen.outcome
     failing = outcome is not None and outcome.failing > 0

@@ -215,8 +215,7 @@ def mend(form: Format[Any], found: Salvage, data: bytes) -> RepairedTable:
     """Recompute every wrong entry of a table read from a damaged file, and write the table in its format.
 
     form : the format. found : what the damaged file may have been, with its numbers. data : the damaged file's bytes
-    from
-    the table's start on.
+    from the table's start on.
     """
     right, changed = proof_of(found.table).recompute(found.table, thread_count(None))
     memory = MemorySink()

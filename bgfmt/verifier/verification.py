@@ -201,8 +201,7 @@ class Verification:
         """Collect what was found out about one table, for `report.build`.
 
         outcome : result of the recurrence, None if not run. level : the highest level completed. likely : likely
-        cause of
-        damage.
+        cause of damage.
         """
         limited = not self.reaches("recurrence") or self.request.sample is not None
         return Observations(tuple(findings), outcome, level, limited, self.request.tolerance, likely)

@@ -124,7 +124,7 @@ def likely(cause: LikelyCause | None) -> str:
 
 
 def verdict(seen: Observations, status: Status) -> str:
-    """Return the one-line verdict of a table: its status and the reason."""
+    """Return the one-line verdict that a report begins with: the table's status and the reason for it."""
     outcome = seen.outcome
     if status is Status.PROVED:
         assert outcome is not None

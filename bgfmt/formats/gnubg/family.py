@@ -271,10 +271,8 @@ def fits_two_sided(rows: NDArray[Any], points: int) -> bool:
     """Return True if stored equities (n, n, columns) may be those of a table of `points` points.
 
     Checked are row 0 (the side on roll has borne off), which must be 0xFFFF, column 0 (the opponent has borne off),
-    which
-    must be 0, and column 1 (the opponent has one chequer on the ace point): 65535 times the probability to bear off
-    in one
-    roll, rounded either way.
+    which must be 0, and column 1 (the opponent has one chequer on the ace point): 65535 times the probability to bear
+    off in one roll, rounded either way.
     """
     some = rows[np.unique(np.linspace(0, len(rows) - 1, SAMPLED_ROWS, dtype=np.int64))]
     if not (some[0] == 0xFFFF).all() or some[1:, 0].any():
@@ -286,8 +284,7 @@ def fits_distributions(rows: NDArray[Any], points: int) -> bool:
     """Return True if stored distributions (n, parts, 32) may be those of a table of `points` points.
 
     parts : 1, or 2 with gammon data. Each must sum to 65535, and its number for one roll must be the probability that
-    a
-    roll bears off all chequers.
+    a roll bears off all chequers.
     """
     some = rows[np.arange(0, len(rows), max(1, len(rows) // 1000))]
     whole = bool((some.sum(axis=2, dtype=np.int64) == 65535).all())

@@ -329,8 +329,7 @@ class CompressedRows:
         """Return the byte offset, from the start of the index, of one number of a position's distribution.
 
         number : the position. gammon : of the first chequer off instead of the last. If the number is not stored
-        because it
-        is a leading or trailing zero, this is the offset of the index entry.
+        because it is a leading or trailing zero, this is the offset of the index entry.
         """
         entry = self.index[number]
         start = int(entry["start"])
@@ -442,8 +441,7 @@ def index_ends(body: bytes | memoryview, positions: int, entry: int, gammon: boo
     """Return the size in bytes of index and values together, as the last index entry implies it.
 
     None if the index is incomplete. positions : number of entries. entry : bytes of an entry. gammon : whether there
-    are
-    two distributions a position.
+    are two distributions a position.
     """
     last = bytes(body[(positions - 1) * entry : positions * entry])
     if len(last) < entry:
@@ -456,8 +454,7 @@ def spans_of(rows: U16, start: int, entry: int) -> tuple[Any, NDArray[np.bool_],
     """Encode distributions (m, 32 or 64) as index entries and values without leading and trailing zeros.
 
     start : index at which the first value is stored, in uint16 units from the end of the index. entry : bytes of an
-    index
-    entry.
+    index entry.
 
     Returns the index entries (m,), the mask (m, 32 or 64) of the values to store, and the start for the next block.
     Raises CapabilityError for an all-zero distribution or more values than 32 bits can count.

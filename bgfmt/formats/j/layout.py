@@ -197,8 +197,7 @@ def size_of(file: Container) -> tuple[int, int] | None:
     """Return (points, chequers) of the table of mean rolls in a component file; None if it has none.
 
     Component 0 must be the ncodes (counts as digits of a base-16 number) of such a table, component 1 a float for
-    each.
-    About a hundred ncodes are compared, and nearly all of them must be those of the table.
+    each. About a hundred ncodes are compared, and nearly all of them must be those of the table.
     """
     if len(file) < 2:
         return None

@@ -376,8 +376,7 @@ def decode(
     """Decode the noun at offset `at` of `view`; it may use bytes up to `end`, and what follows it is ignored.
 
     end : all of `view` if None. name : what messages call it. whole : check everything inside now; otherwise contents
-    of
-    boxes are checked when they are accessed.
+    of boxes are checked when they are accessed.
 
     Raises TruncatedError or CorruptError, with the offset, if the bytes are no valid noun.
     """

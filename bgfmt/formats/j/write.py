@@ -59,8 +59,7 @@ class Writer:
         """Create a component file without components, as J's `room jcreate` does.
 
         store : sink for the bytes; None to compute the layout only. room : number of components for which the
-        directory has
-        space. version, form : of the directory and of the nouns.
+        directory has space. version, form : of the directory and of the nouns.
         """
         writer = cls(store, version, form)
         size = block_size(max(MIN_DIRECTORY_BYTES, 8 * room))

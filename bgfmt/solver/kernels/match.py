@@ -41,8 +41,7 @@ def solve_block(
     doubling_a, doubling_b : (may, passed, source, add, times), each (K,); see `bgfmt.solver.columns.Doubling`.
     won : (K, 4) value to b of winning.
     columns_a, columns_b : (K,) index in a record of `out` at which the cube state is stored, for a and for b on roll;
-    -1
-        if it is not stored.
+        -1 if it is not stored.
     numbers : (n,) position numbers of the boards.
     near : (n, (last - first) * K or more) working space.
     out : (n, n, columns), the table, by position number; records of these boards are filled.

@@ -48,8 +48,7 @@ def best_rolls(
     total, best : float64 result and working space of the rows' dtype, both (high - low,).
     rows : (positions, columns) values.
     ends, results : results of roll r of position `row` are results[ends[21 * row + r] : ends[21 * row + r + 1]];
-    rolls
-        are 11, 21, 22, 31, ... 66.
+        rolls are 11, 21, 22, 31, ... 66.
     """
     for i in range(total.size):
         total[i] = 0.0

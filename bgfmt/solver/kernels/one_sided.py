@@ -343,7 +343,7 @@ def solve_moments(
     ----------
     ranges : (m, 2) first position number and one past the last.
     bits : the moments viewed as int32: bits of non-negative floats order like the floats, so the mean's bits rank
-    plays.
+        plays.
     column : 0 for the rolls to the last chequer off, 2 for the first.
     """
     points = board.points

@@ -48,15 +48,14 @@ def fill_squares(
     """Compute all records of the sides of blocks us[0]..us[1]-1, on roll, against those of blocks ts[0]..ts[1]-1.
 
     A block is a range of sides, which are counted in order of pips ("places"). A line is a row of `lines.numbers`:
-    the
-    values of all sides of a block against one place, as seen by the side that has moved there.
+    the values of all sides of a block against one place, as seen by the side that has moved there.
 
     Parameters
     ----------
     reach : the first place that their plays may lead to, and past the last.
     starts : first place of each block.
     lines : the lines; those of the new records are written to line target[0] + b * target[1] + t, for the u of block
-    b.
+        b.
     rolls, columns, gammons : results of rolls, columns of a record, and whether gammons count.
     made : (records * columns + lanes,) uint16, filled with the records, block of t's by block, u by u; the end is
         working space.

@@ -228,8 +228,7 @@ def guess_order_or_shift(obeys: Callable[[int, str], bool]) -> LikelyCause | Non
     """Return a likely cause if the numbers make sense in the other byte order, or shifted by some bytes; else None.
 
     obeys : called with (bytes shifted, up to 64 either way; byte order "<" or ">"), returns whether numbers read so
-    obey
-    the rules of their kind.
+    obey the rules of their kind.
     """
     if obeys(0, ">"):
         return LikelyCause(Cause.BYTE_ORDER)

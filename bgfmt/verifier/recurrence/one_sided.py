@@ -155,8 +155,7 @@ def check(
     """Check whether rows follow from those of smaller positions by the rule; return (fails (n,) uint8, largest (n,)).
 
     Bit k of `fails` is set for positions whose row in array k (see `FollowingRows.arrays`) does not follow; `largest`
-    is
-    the greatest difference of a failing row.
+    is the greatest difference of a failing row.
     which : positions to check, all if None.
     """
     fails, largest = np.zeros(rows.positions, np.uint8), np.zeros(rows.positions, rows.unit)
@@ -372,8 +371,7 @@ def decode_rows(table: OneSided, rule: RowRule = GNUBG) -> Distributions:
     """Read a uint16 table as rows that follow from each other by a rule.
 
     With a race rule (gammon rows follow the plays of the race) the gammon part becomes survival probabilities: that
-    no
-    chequer is off after k rolls.
+    no chequer is off after k rolls.
     """
     rows = empty_rows(table.points, table.chequers, rule, gammon=table.gammon is not None)
     bearoff = rows.bearoff
@@ -596,8 +594,7 @@ def build_moments(points: int, chequers: int, *, divide: bool = False) -> Array:
     """Compute means and standard deviations of all positions by the rule alone; (n, 4) float32.
 
     Those of the rolls until all chequers are off, then until the first is. divide : divide sums by 36; otherwise
-    multiply
-    by the reciprocal, as the usual build of gnubg does.
+    multiply by the reciprocal, as the usual build of gnubg does.
     """
     rows = Moments(points, chequers, np.zeros((board.count(points, chequers), 4), np.float32), divide)
     settle(rows, np.arange(rows.positions))

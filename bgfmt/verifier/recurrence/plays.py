@@ -237,8 +237,7 @@ def double_moves(space: Space, board: int, die: int, highest: int, count: int) -
     """Add to `space.out` the position numbers after three more moves of a double; return the new count.
 
     The points that chequers leave never rise, so that each play is found once. board : slot of the board after the
-    first
-    move. highest : the index that the first chequer left. count : how many numbers `out` has so far.
+    first move. highest : the index that the first chequer left. count : how many numbers `out` has so far.
     """
     steps = space.numbering.steps
     boards = space.boards
@@ -274,8 +273,7 @@ def roll_plays(space: Space, a: int, b: int, orders: int) -> int:
     """List in `space.out` the position numbers after every play of dice a + 1 >= b + 1; return their count.
 
     The larger die is played first, then the smaller first; each from the highest point down. orders : 1 if playing
-    the
-    smaller die first gives no new position, else 2.
+    the smaller die first gives no new position, else 2.
     """
     count = NONE
     points = space.numbering.points
@@ -399,8 +397,7 @@ def pip_order(points: int, chequers: int) -> tuple[Array, Array, Array]:
     """Sort the positions of one side by pips.
 
     Returns (pip count of each position, positions in order, index in that order of the first of each pip count and,
-    last,
-    the number of positions).
+    last, the number of positions).
     """
     counted = pips(points, chequers)
     order = np.argsort(counted, kind="stable")

@@ -78,8 +78,7 @@ class PairRule:
         """Values of finished games as stored, each (n, columns) by position number of the side with chequers left.
 
         The first is the value to a side on roll that has borne off against that side; the second is that to that side
-        on
-        roll, when the other has borne off.
+        on roll, when the other has borne off.
         """
         if isinstance(self.table, GammonTwoSided):
             units = (self.table.win_equities() * ONE).astype(np.int64)
@@ -91,8 +90,7 @@ class PairRule:
         """Compute the entries of all sides on roll u > 0 against the sides `them` into a part of `expected`.
 
         expected[u, lane + columns * k + c] becomes column c of the entry against them[k]. rows : (len(them), n,
-        columns)
-        stored entries of these sides on roll.
+        columns) stored entries of these sides on roll.
         """
         tile = np.empty((self.n, self.lanes), np.int16)
         total = np.empty(self.lanes, np.int32)
