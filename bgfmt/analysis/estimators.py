@@ -46,7 +46,7 @@ class RaceEstimator(Protocol):
     ) -> Solved:
         """Return an estimate improved by rollouts of the plays of one roll, until the best play is certain.
 
-        It is certain when the values of the plays differ by more than their error; else rollouts stop after
+        It is certain when no other play's value lies within twice the error of the best; else rollouts stop after
         `seconds`.
 
         Parameters

@@ -312,7 +312,10 @@ class ScoresAnswer(SourcedAnswer):
 
     @property
     def met(self) -> MetName:
-        """Match equity table."""
+        """Match equity table.
+
+        Its name, and the SHA-256 of its values.
+        """
         return MetName(self.grid.met.name, self.grid.met.digest)
 
 

@@ -85,8 +85,8 @@ def detect() -> str:
 def stock(host: str) -> tuple[Path, Path]:
     """Return the folders in which a program looks for its database files, from its environment variable if set.
 
-    host : a key of `HOSTS`. The first folder has the files that come with the program, the second those that are
-    added; they are the same except on Debian.
+    host : a key of `HOSTS`. The first folder has gnubg_os0.bd and the program's other data, the second the other
+    databases; they are the same except on Debian.
     """
     variable, _ = PACKAGES.get(host, ("", ""))
     if os.environ.get(variable):

@@ -71,7 +71,7 @@ class Listing(Protocol):
         """Describe entry number k in one line of text."""
 
     def as_json(self, k: int) -> dict[str, Any]:
-        """Return entry k as plain values that JSON can hold."""
+        """Return entry number k as plain values that JSON can hold."""
 
 
 class Answer(Protocol):

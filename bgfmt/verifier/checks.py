@@ -188,7 +188,10 @@ def try_readings(source: Source, error: errors.FormatError) -> Iterator[tuple[Da
 
 
 def diagnose_unreadable(source: Source, error: errors.FormatError) -> tuple[Finding, LikelyCause | None]:
-    """Return the finding and the likely cause for a file of a known format that cannot be read."""
+    """Return the finding and the likely cause (or None) for a file of a known format that cannot be read.
+
+    error : what reading it raised.
+    """
     finding = replace(error_finding(error, source.name), expected=getattr(error, "expected", None))
     if isinstance(error, errors.TruncatedError):
         finding = replace(finding, offset=source.size)

@@ -73,7 +73,10 @@ class Form:
 
     @property
     def name(self) -> str:
-        """Name that J's users give this binary form: the first byte in hexadecimal, such as "e3"."""
+        """Name that J's users give this binary form: the first byte in hexadecimal, such as "e3".
+
+        Older forms are "before 6.01" with the word size.
+        """
         return f"{self.first:02x}" if self.first else f"before 6.01, {8 * self.word} bits"
 
     @cached_property
