@@ -278,6 +278,11 @@ def expect_code(*codes: str) -> FindFault:
     return find_fault
 
 
+def check_last_is_bad_state(answers: list[str]) -> str:
+    """Return the fault of an answer of UBGI 0.2 whose last line must be the error `bad_state`, "" if it is."""
+    return expect_code("bad_state")(answers[-1:])
+
+
 def check_silence(answers: list[str]) -> str:
     """Return what is wrong with the answer to commands that must be accepted silently: "" if `readyok` alone came."""
     return "" if answers == ["readyok"] else f"expected no answer, found {answers[0][:60]!r}"
@@ -345,7 +350,7 @@ def check_keys(answers: list[str]) -> str:
     for line in lines:
         match = KEY.fullmatch(line)
         if match is None:
-            return f"no well-formed key line: {line[:60]!r}"
+            return f"expected a line such as 'key engine.ply int 1..4 1', found {line[:60]!r}"
         if match["low"] and not int(match["low"]) <= int(match["default"]) <= int(match["high"]):
             return f"the default is outside the range: {line[:60]!r}"
         if match["values"] and match["choice"] not in match["values"].split("|"):
@@ -457,6 +462,8 @@ def corpus_02() -> Iterator[Case]:
     yield make(0, "capitals in a keyword", "UBGI", expect_code("bad_command"))
     yield make(0, "go with an unknown word", f"{race};dice 2 1;go frobnicate", expect_code(*CODES_02))
     yield make(0, "bad position", f"{race};dice 2 1;position gnubgid ????", wrong)
+    after_bad = f"{race};dice 2 1;position gnubgid ????;go chequer"
+    yield make(0, "no position after a bad one", after_bad, check_last_is_bad_state)
     for dice in BAD_DICE:
         yield make(0, f"bad dice {dice}", f"{race};dice {dice}", wrong)
     yield make(0, "goes on after errors", "isready", ready)
@@ -466,6 +473,8 @@ def corpus_02() -> Iterator[Case]:
     yield make(0, "get of an unknown key", "get frobnicate.key", expect_code(*CODES_02))
     yield make(0, "set of an unknown key", "set frobnicate.key 1", expect_code(*CODES_02))
     yield make(1, "cube", f"{race};go cube", doubling)
+    doubled = f"position gnubgid {replace(from_gnubg_id(RACE), doubled=True).gnubg_id}"
+    yield make(1, "pending double", f"newgame;{doubled};go cube", expect_code("unsupported"))
     for who, xgid in XGIDS.items():
         commands = f"{race};dice 3 1;position xgid {xgid};go chequer"
         fault = expect_play(from_xgid(xgid), nothing=("pass",))
