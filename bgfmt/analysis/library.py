@@ -245,7 +245,9 @@ def folder() -> Path:
 
 
 def distributions(far: bool, say: Say | None = None) -> Any:
-    """Return the distributions of rolls of a default one-sided table; see `one_sided_default` for the parameters.
+    """Return the distributions of rolls of a default one-sided table.
+
+    far, say : as of `one_sided_default`.
 
     Returns
     -------

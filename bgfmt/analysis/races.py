@@ -258,7 +258,10 @@ def twosided_from_onesided(databases: Databases, position: Position) -> TwoSided
 
 
 def estimate_from_rolls(position: Position, ours: SideRolls, theirs: SideRolls) -> TwoSidedEstimate:
-    """Estimate win and gammon probabilities of a race from the calculated distributions of rolls of both sides."""
+    """Estimate win and gammon probabilities of a race from both sides' calculated distributions of rolls.
+
+    ours, theirs : the distributions of the side on roll and of the other.
+    """
     a, b = (_wide(x.last, max(len(ours.last), len(theirs.last))) for x in (ours, theirs))
     win, won, lost = (float(x) for x in outcome_chances(a, b, ours.first, theirs.first))
     return TwoSidedEstimate(position, win, won, lost)

@@ -295,9 +295,10 @@ def adviser(
 ) -> Iterator[Advisor]:
     """Build an adviser over the databases named, or this machine's default ones, and close it at the end.
 
-    said : the parsed arguments. limit : work per query, in pairs of boards times cube states. described, part :
-    format of a file without header, and number of the database in a file. For many queries the limits are lower, so
-    that none delays the others for long. Progress is shown on a terminal.
+    said : the parsed arguments. question : its options choose match equity table, sources and rollouts. limit : work
+    per query, in pairs of boards times cube states. described, part : format of a file without header, and number of
+    the database in a file. For many queries the limits are lower, so that none delays the others for long. Progress
+    is shown on a terminal.
     """
     question = replace(question, met_player=question.met_player or 0)
     beside = replace(ASKED, beside=Limits.beside) if said.paths else ASKED

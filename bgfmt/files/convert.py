@@ -74,8 +74,9 @@ def convert(
     that loses something raises LossError unless `lossy`. With `dry` nothing is written, and no loss is an
     error. `progress` is called with (bytes written, bytes in all).
 
-    `points` and `chequers` cut the table down. For a source without header that is read as `format`, they
-    describe the source; `described` describes it without cutting anything.
+    `points` and `chequers` cut the table down. For a source without header that is read as `format`, they describe
+    the source; `described` describes it without cutting anything. `part` is the index of the table in a source that
+    holds several.
     """
     with storage.open_source(source) as file:
         sizes = {"points": points, "chequers": chequers}

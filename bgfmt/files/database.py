@@ -159,7 +159,10 @@ class Database:
         return self.get(asked) is not None
 
     def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> np.ndarray[Any, Any]:
-        """Look up many sides or positions at once; see the table's own `lookup_many`."""
+        """Look up many sides or positions at once: one number or a row of numbers for each.
+
+        us, them, column : see `Table.lookup_many` of the table.
+        """
         return self.table.lookup_many(us, them, column=column)
 
     def to_pandas(self) -> Any:
@@ -380,6 +383,7 @@ def choose_format(
     """Choose the format to read a source with, and the description that a file without header needs (else empty).
 
     name : name of a format, perhaps followed by a description ("gnubg-os:points=3"), or None to recognise it.
+    described : further facts of a description, such as points and chequers.
 
     UnknownFormatError if nothing fits, or more than one table does (`readings` lists them); CapabilityError for
     a description of a format that has no files without header, or an impossible one.

@@ -48,8 +48,8 @@ def add_best_wide(
 ) -> None:
     """Add to total[k] the maximum of rows[at[results[q]], k] over q = first..last-1, shifted left by `double`.
 
-    As `add_best`, for rows (n, LANES) of int32. The maximum of no rows is LEAST_WIDE; a sum that does not fit into
-    int32 wraps.
+    As `add_best` with the same arguments, for rows (n, LANES) of int32. The maximum of no rows is LEAST_WIDE; a sum
+    that does not fit into int32 wraps.
     """
     raise NotImplementedError
 

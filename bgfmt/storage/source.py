@@ -423,7 +423,10 @@ class RangeSource(Source):
         return memoryview(self.read(start, max(0, stop - start)))[::step]
 
     def read(self, offset: int, size: int, what: str = "file") -> bytes:
-        """Read `size` bytes from an offset; TruncatedError if the source has become shorter than it was."""
+        """Read `size` bytes from an offset; TruncatedError if the source has become shorter than it was.
+
+        what : what the error says is cut short.
+        """
         if self._read is None:
             raise ClosedError(f"{self.name} is closed")
         data = self._read(offset, size)

@@ -328,8 +328,8 @@ class CompressedRows:
     def place(self, number: int, gammon: bool, roll: int) -> int:
         """Return the byte offset, from the start of the index, of one number of a position's distribution.
 
-        number : the position. gammon : of the first chequer off instead of the last. If the number is not stored
-        because it is a leading or trailing zero, this is the offset of the index entry.
+        number : the position. gammon : of the first chequer off instead of the last. roll : which number. If it is
+        not stored because it is a leading or trailing zero, this is the offset of the index entry.
         """
         entry = self.index[number]
         start = int(entry["start"])

@@ -158,7 +158,7 @@ def values_in_contact(rows: Array, at: Array, us: Array, them: Array, terms: Arr
     """Compute the values, as makebearoff stores them, of the sides us[i] on roll against them[i] into out[i].
 
     us, them : (m, points) int8. rows, at : rows[at[i]] are the entries of them[i] on roll; rows is (r, n, columns)
-    uint16. out : (m, columns) int64.
+    uint16. terms : of a `Numbering`. out : (m, columns) int64.
     """
     points = us.shape[1]
     columns = rows.shape[2]

@@ -220,7 +220,7 @@ def sum_following_rows(best: Array, rows: Array, dtype: Any, first: int = 0, sav
 def add_rolls(best: Array, rows: Array, first: int, saved: float, sums: Array) -> None:
     """Add to `sums`, (m, columns), the row after each roll, one roll later; doubles once, other rolls twice.
 
-    The parameters are those of `sum_following_rows`.
+    best, rows, first, saved : as of `sum_following_rows`.
     """
     number = sums.dtype.type
     for x in range(len(best)):
@@ -394,7 +394,7 @@ def decode_rows(table: OneSided, rule: RowRule = GNUBG) -> Distributions:
 
 
 def empty_rows(points: int, chequers: int, rule: RowRule, *, gammon: bool = False) -> Distributions:
-    """Return rows of zeros for a table of this size, to be computed.
+    """Return rows of zeros for a table of this size, to be computed by the rule.
 
     gammon : also rows for the first chequer off.
     """

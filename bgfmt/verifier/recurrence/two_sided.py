@@ -327,7 +327,10 @@ def check(
 
 @np.errstate(all="ignore")
 def check_some(rule: PairRule, numbers: Array) -> Pass:
-    """Check whether the entries with these numbers (us * n + them) follow, to the last bit, from stored entries."""
+    """Check whether some entries of a table follow, to the last bit, from stored entries.
+
+    rule : the table with the rule by which entries follow. numbers : the entries, as us * n + them.
+    """
     stored = rule.read_entries(numbers)
     right = rule.compute_entries(numbers).astype(rule.dtype)
     bits = np.dtype(f"i{rule.dtype.itemsize}")
@@ -340,8 +343,9 @@ def settle(rule: PairRule, failing: Array | None) -> tuple[Array, Array]:
 
     Returns (the corrected table, numbers of the entries that were wrong).
 
-    failing : numbers us * n + them of the entries with which to begin; entries that depend on a corrected one follow.
-    None to compute all, as is done in any case if sides may be in contact.
+    rule : the table with the rule by which entries follow. failing : numbers us * n + them of the entries with which
+    to begin; entries that depend on a corrected one follow. None to compute all, as is done in any case if sides may
+    be in contact.
     """
     n, work = rule.n, np.array(np.asarray(rule.equities), rule.dtype)
     flat = work.reshape(n * n, -1)
