@@ -26,6 +26,7 @@ __all__ = [
     "Owner",
     "as_state",
     "counts_with_bar",
+    "crawford_error",
     "cube_owner",
     "pair_of_dice",
     "parse_away",
@@ -130,7 +131,7 @@ class GameState:
             length = max(away)
             scores = (length - away[1], length - away[0])
         if crawford and (away is None or min(away) != 1):
-            raise PositionError("in the Crawford game one side needs one point")
+            raise crawford_error(away)
         owner = {"centered": None, "owned": 1, "opponent": 0}[cube_owner(cube)]
         fields |= {"scores": scores, "length": length, "crawford": crawford}
         rolled = None if dice is None else pair_of_dice(dice)
@@ -267,9 +268,7 @@ class GameState:
             changes["dice"] = pair_of_dice(dice)
         state = replace(self, **changes | fields)
         if state.crawford and (state.away is None or 1 not in state.away):
-            raise PositionError(
-                "in the Crawford game one side needs one point; name the score, or clear the Crawford flag"
-            )
+            raise crawford_error(state.away)
         return state
 
     def after(self, play: Any) -> GameState:
@@ -332,6 +331,13 @@ def as_state(position: GameState | Position | str) -> GameState:
     if not isinstance(position, GameState):
         raise PositionError(f"expected a GameState, Position or text, not {type(position).__name__}")
     return position
+
+
+def crawford_error(away: tuple[int, int] | None) -> PositionError:
+    """Return the error for a Crawford game at a score, None for money, at which there is none."""
+    if away is None:
+        return PositionError("the Crawford game needs a match score")
+    return PositionError(f"the Crawford game needs a side that is 1-away, not {away[0]}-{away[1]}")
 
 
 def pair_of_dice(dice: Dice) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from bgfmt.errors import PositionError
-from bgfmt.game.state import GameState
+from bgfmt.game.state import GameState, crawford_error
 from bgfmt.met.model import Met
 
 __all__ = ["MAX_CUBE", "NOBODY", "OTHER", "OWNERS", "ROLLER", "CubeRules", "CubeState", "Score", "score_of"]
@@ -196,7 +196,7 @@ def score_of(state: GameState, met: Met, player: int) -> Score:
     if min(state.away) < 1:
         raise PositionError(f"the match to {state.length} is over")
     if state.crawford and 1 not in state.away:
-        raise PositionError("in the Crawford game one side needs one point")
+        raise crawford_error(state.away)
     if state.crawford:
         return Score(state.away, met, crawford=True, player=player)
     owner = "centered" if state.doubled and state.owner == "opponent" else state.owner

@@ -248,7 +248,8 @@ function ruled(position, { beavers, jacoby, cube_value, away, crawford, met, met
     if (points.length !== 2) throw new PositionError(`a score is the points both need, the side on roll first, as 5-9, not ${away}`);
     out.score = { away: points.map(Number), crawford: false };
   }
-  if (crawford && !out.score?.away.includes(1)) throw new PositionError("in the Crawford game one side needs one point; name the score");
+  if (crawford && !out.score) throw new PositionError("the Crawford game needs a match score");
+  if (crawford && !out.score.away.includes(1)) throw new PositionError(`the Crawford game needs a side that is 1-away, not ${out.score.away.join("-")}`);
   if (!out.score) return out;
   const rule = Object.keys(said).slice(0, 2).find((name) => said[name]);
   if (rule) throw new PositionError(`${rule} is a rule of money play, and this is a match`);

@@ -127,7 +127,7 @@ def test_a_score_and_the_crawford_game() -> None:
         advisor.race(HERE)  # type: ignore[arg-type]
     with pytest.raises(PositionError, match="over"):
         advisor.cube(GameState((HERE.them, HERE.us), length=3, scores=(3, 0)))
-    with pytest.raises(PositionError, match="in the Crawford game one side needs one point"):
+    with pytest.raises(PositionError, match="the Crawford game needs a side that is 1-away, not 5-4"):
         advisor.cube(GameState((HERE.them, HERE.us), length=5, scores=(1, 0), crawford=True))
     estimate = Advisor([GOLDEN / "os_p06.bd"], calculate="nothing").cube(GameState.of(HERE, away=(3, 5)))
     assert estimate.approximate

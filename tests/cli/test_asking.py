@@ -328,7 +328,7 @@ def test_play(ask):
         ('cube means.npz "1 / 1" --no-settle', 1, "mean-rolls"),
         ("cube nosuch 0 1 / 1", 2, "neither a file or folder"),
         ('cube gnubg_ts0.bd "1 / 1" --away 5', 2, "5-9"),
-        ('cube gnubg_ts0.bd "1 / 1" --away 5-5 --crawford', 2, "one point"),
+        ('cube gnubg_ts0.bd "1 / 1" --away 5-4 --crawford', 2, "needs a side that is 1-away, not 5-4"),
         ('cube gnubg_ts0.bd "1 / 1" --away 99-5', 1, "25-away"),
         ('play gnubg_ts0.bd "1 / 1"', 2, "name the roll"),
         ("play gnubg_os0.bd 0 1 0 0 1 0 77", 2, "a roll is two dice"),

@@ -10,7 +10,7 @@ import click
 from bgfmt.cli import options
 from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import say
-from bgfmt.errors import FormatError
+from bgfmt.errors import BgfmtError, FormatError
 from bgfmt.extras.large.blocks import (
     BLOCK,
     CHECKSUM_BYTES,
@@ -29,7 +29,7 @@ SHOWN_BLOCKS = 20
 
 @section("Files")
 @click.command()
-@click.argument("file", type=click.Path(), metavar="FILE")
+@click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @click.option(
     "--blocks", type=click.Path(), help="Write the checksums of the blocks, 32 bytes each, to a file."
 )
@@ -39,8 +39,8 @@ SHOWN_BLOCKS = 20
     help="Check FILE against checksums of blocks (FILE may be incomplete), an MD5 or SHA-256, or a list of them.",
 )
 @options.force_option
-def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int:
-    """Print MD5, SHA-256 and the root of the 1 MiB blocks of FILE, and the published file that has them.
+def sums(files: tuple[str, ...], blocks: str | None, against: str | None, force: bool) -> int:
+    """Print MD5, SHA-256 and the root of the 1 MiB blocks of each FILE, and the published file that has them.
 
     --against takes a file of block checksums, which finds the intact parts of a partial download; an MD5 or
     SHA-256; or a list such as SHA256SUMS with a line for FILE. Exit code 1: FILE differs or is incomplete.
@@ -49,14 +49,29 @@ def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int
     Examples:
       bgfmt checksum gnubg_ts.bd --blocks gnubg_ts.blocks
       bgfmt checksum half-a-download.bd --against gnubg_ts.blocks
-      bgfmt checksum gnubg_ts.bd --against SHA256SUMS
+      bgfmt checksum *.bd --against SHA256SUMS
     """
     if against is not None and blocks is not None:
         raise click.UsageError("--blocks writes the checksums that --against reads")
-    if against is not None:
-        return _check(file, against)
     if blocks is not None:
+        if len(files) > 1:
+            raise click.UsageError("--blocks takes one FILE")
         check_output(blocks, force=force)
+    code = 0
+    for file in files:
+        try:
+            done = _print(file, blocks, force) if against is None else _check(file, against)
+        except (BgfmtError, OSError) as error:
+            if len(files) == 1:
+                raise
+            say(f"bgfmt: {options.message_about(file, error)}", err=True)
+            done = 2
+        code = max(code, done)
+    return code
+
+
+def _print(file: str, blocks: str | None, force: bool) -> int:
+    """Print a file's checksums and the published files that have them; write those of its blocks to `blocks`."""
     with open_source(file, guard=True) as source:
         found = compute_checksums(source)
     if not found.size:
@@ -64,9 +79,11 @@ def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int
     say(f"{file}: {found.size:,} bytes")
     for name, value in (("MD5", found.md5), ("SHA-256", found.sha256), ("root", found.root)):
         say(f"  {name:<8} {value}")
-    for entry in load_published():
-        if entry["sum"] in (found.md5, found.sha256):
-            say(f"  known    {entry['name']} ({entry['kind']} published by: {entry['published_by']})")
+    known = [entry for entry in load_published() if entry["sum"] in (found.md5, found.sha256)]
+    for entry in known:
+        say(f"  known    {entry['name']} ({entry['kind']} published by: {entry['published_by']})")
+    if not known:
+        say("  known    no published file has these checksums")
     if blocks is not None:
         with create(blocks, force=force) as sink:
             sink.write(found.blocks)

@@ -67,9 +67,17 @@ def test_a_file_held_against_a_list_of_digests(tmp_path: Path, capsys: pytest.Ca
     path.write_bytes(b"a table")
     sha256, md5 = hashlib.sha256(b"a table").hexdigest(), hashlib.md5(b"a table").hexdigest()
     listed.write_text(f"{'0' * 64}  b.bd\n{sha256}  ../a.bd\n")
+    assert run(["sums", str(path)]) == 0
+    assert "no published file has these checksums" in capsys.readouterr().out
     for against in (str(listed), sha256, md5.upper()):
         assert run(["sums", str(path), "--against", against]) == 0
         assert "its MD5 or SHA-256 is among those given" in capsys.readouterr().out
+    assert run(["sums", str(tmp_path / "missing.bd"), str(path), "--against", str(listed)]) == 2
+    out, err = capsys.readouterr()
+    assert err == f"bgfmt: {tmp_path}/missing.bd: No such file or directory\n"
+    assert out.startswith(f"{path}: its MD5 or SHA-256 is among")
+    assert run(["sums", str(path), str(path), "--blocks", str(tmp_path / "blocks")]) == 2
+    capsys.readouterr()
     path.write_bytes(b"another")
     for against in (str(listed), sha256):
         assert run(["sums", str(path), "--against", against]) == 1
