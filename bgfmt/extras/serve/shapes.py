@@ -154,11 +154,12 @@ def schema_of(shape: type[Plain]) -> Schema:
 
     A field that is itself a class of answers is a reference, see `ref`; that class's schema is not included.
     """
+    fields = entries(shape)  # type: ignore[arg-type]  # mypy looks for the hash of an instance
     return {
         "type": "object",
         "description": (shape.__doc__ or "").partition("\n\n")[0],
-        "properties": {one.name: _schema(one.type) | {"description": one.about} for one in entries(shape)},
-        "required": [one.name for one in entries(shape) if not one.optional],
+        "properties": {one.name: _schema(one.type) | {"description": one.about} for one in fields},
+        "required": [one.name for one in fields if not one.optional],
     }
 
 
