@@ -187,7 +187,7 @@ def trice(us: ArrayLike, them: ArrayLike) -> Integers:
     """Return Walter Trice's lead on plain pips: the other side's count less the point of last take.
 
     That point is the greatest count with which the other side may take: our count plus, up to 62 pips, a seventh of
-    what exceeds 5, rounded down; above 62 a tenth of our count plus 1, rounded down.
+    what exceeds 5, rounded down; above 62 a tenth of our count, rounded down, and 1 more.
 
     >>> trice([[0, 0, 0, 0, 0, 5], [0, 0, 0, 0, 0, 15]], [0, 0, 0, 0, 3, 3]).tolist()
     [0, -67]

@@ -243,7 +243,7 @@ class Report:
 
     @property
     def totals(self) -> list[Total]:
-        """Totals of each player over all matches, in order of appearance; of a single match in its own order."""
+        """Totals of each player over all matches, in order of appearance; of a single match in player order."""
         return sums(self.matches)
 
     @property
