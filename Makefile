@@ -28,10 +28,9 @@ demo: .venv/installed
 check: style
 	$(PYTEST) -m "not slow" $(PYTEST_ARGS)
 
-# Everything; mypy is one of the tests. Kernels are compiled first: else each worker compiles those that it meets.
+# Everything; mypy is one of the tests. With compiled kernels, as a wheel has them; `check` and `test-core` use numba.
 test: style .venv/web
-	$(BIN)/python -m tests.support.compile_kernels
-	$(PYTEST) $(PYTEST_ARGS)
+	BGFMT_KERNELS="$$($(BIN)/python hatch_build.py)" $(PYTEST) $(PYTEST_ARGS)
 
 # The quick part without extras and plugins, which are deleted from a copy in build/core; what numba compiled there stays.
 DELETED := bgfmt/extras tests/extras plugins
@@ -55,7 +54,7 @@ docs: .venv/installed
 
 # The documents as a site with search, in build/site.
 site-docs: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(PIP) -e '.[docs]'
 	$(BIN)/python docs/make_site.py
 
 # The quick part with the lowest versions of the dependencies that pyproject.toml allows.
@@ -87,14 +86,17 @@ bench: .venv/installed
 	$(PYTHON) -m venv .venv
 	@touch $@
 
+# without byte code, which Python writes for the few modules that are used
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+
 .venv/installed: .venv/created pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(PIP) -e .
 	@$(BIN)/python -m compileall -q bgfmt  # as pip does of a package it copies, so that the first command is quick
 	@touch $@
 
 .venv/tested: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[large,serve,remote,test,lint,docs,oracles]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps ankigammon  # its reader of text; no windows
+	$(PIP) -e '.[large,serve,remote,test,lint,docs,oracles]'
+	$(PIP) --no-deps ankigammon  # its reader of text; no windows
 	@touch $@
 
 # what the tests of plugins/js, of plugins/descriptions and of the probe page need from npm; without npm those tests are skipped

@@ -3,7 +3,10 @@
 Numba makes LLVM's code of each kernel (`Dispatcher.inspect_llvm`), once for each level of processor; here each gets
 a function that takes its arguments from a block of memory, LLVM writes machine code, and the C compiler links it.
 Without a C compiler the wheel has no library and needs numba, as a checkout does. BGFMT_LEVELS=all compiles for all
-levels and not for this machine's alone. `python hatch_build.py FOLDER` makes the library by itself.
+levels and not for this machine's alone.
+
+`python hatch_build.py` makes the library by itself, in a folder of `build` which it prints, unless it is there. A
+checkout uses it where BGFMT_KERNELS names that folder. `make test` does that: tests run as they would with a wheel.
 """
 
 from __future__ import annotations
@@ -213,7 +216,8 @@ def build(folder: Path, levels: Sequence[str], only: Sequence[str] = ()) -> list
     if compiler is None or not levels:
         return []
     (folder / DECLARED).write_text("\n".join(declared(only)), "ascii")
-    parts = os.cpu_count() or 1
+    workers = os.cpu_count() or 1
+    parts = 2 * workers  # some take longer than others
     tasks = [(level, part) for level in levels for part in range(parts)]
 
     def list_of(task: tuple[str, int]) -> dict[str, dict[str, list[str]]]:
@@ -227,7 +231,7 @@ def build(folder: Path, levels: Sequence[str], only: Sequence[str] = ()) -> list
         return found
 
     kernels: dict[str, dict[str, list[str]]] = {}
-    with ThreadPoolExecutor(parts) as pool:
+    with ThreadPoolExecutor(workers) as pool:
         for found in pool.map(list_of, tasks):
             for name, functions in found.items():
                 kernels.setdefault(name, {}).update(functions)
@@ -260,13 +264,31 @@ def platform_tag(library: Path) -> str:
     return sysconfig.get_platform().replace("-", "_").replace(".", "_")
 
 
+def library() -> list[Path]:
+    """Return the library for this machine and its list, none without a C compiler; make them if they are not there.
+
+    pip builds twice, first for the metadata: the second finds them.
+    """
+    levels = host_levels()
+    folder = ROOT / "build" / f"kernels-{digest(levels)}"
+    found = [folder / f"kernels{SUFFIX}", folder / "kernels.json"]
+    if all(path.exists() for path in found):
+        return found
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as making:
+        made = build(Path(making), levels)
+        for path in made:
+            os.replace(path, folder / path.name)
+    return [folder / path.name for path in made]
+
+
 class Kernels(BuildHookInterface):  # type: ignore[type-arg]
     """Hatch's hook."""
 
     PLUGIN_NAME = "kernels"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        made = [] if version == "editable" else self._library()
+        made = [] if version == "editable" else library()
         if not made:
             build_data["dependencies"].append(NUMBA)
             return
@@ -275,24 +297,10 @@ class Kernels(BuildHookInterface):  # type: ignore[type-arg]
         for path in made:
             build_data["force_include"][str(path)] = f"bgfmt/jit/{path.name}"
 
-    def _library(self) -> list[Path]:
-        """Return the library and its list. pip builds twice, first for the metadata: the second finds them."""
-        levels = host_levels()
-        folder = ROOT / "build" / f"kernels-{digest(levels)}"
-        found = [folder / f"kernels{SUFFIX}", folder / "kernels.json"]
-        if all(path.exists() for path in found):
-            return found
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as making:
-            made = build(Path(making), levels)
-            for path in made:
-                os.replace(path, folder / path.name)
-        return [folder / path.name for path in made]
-
 
 if __name__ == "__main__":
-    target, *task = sys.argv[1:]
-    if task:
-        json.dump(compile_part(Path(target), task[0], int(task[1]), int(task[2])), sys.stdout)
+    if sys.argv[1:]:
+        target, level, part, parts = sys.argv[1:]
+        json.dump(compile_part(Path(target), level, int(part), int(parts)), sys.stdout)
     else:
-        build(Path(target), host_levels())
+        print(*{path.parent for path in library()})

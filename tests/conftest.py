@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bgfmt import jit
+from bgfmt.jit import compiled
+
 if TYPE_CHECKING:
     from tests.support.serving import Client
 
@@ -186,6 +189,25 @@ def bkg_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         return
     bkg_rows = request.getfixturevalue("bkg_rows")
     monkeypatch.setattr("bgfmt.extras.lab.proofs.compute_rows", bkg_rows)
+
+
+@pytest.fixture
+def by_numba(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let numba compile the kernels, here and in programs that the test starts, also where BGFMT_KERNELS has them."""
+    monkeypatch.delenv("BGFMT_KERNELS", raising=False)
+    monkeypatch.setattr(compiled, "FOLDER", Path(compiled.__file__).parent)
+    for kernel in jit.kernels:  # what other tests have called in this process
+        monkeypatch.setattr(kernel, "_functions", {})
+    forget_library()
+    yield
+    forget_library()
+
+
+def forget_library() -> None:
+    """Let the library of compiled kernels be looked for again, by the kernels too."""
+    compiled.library.cache_clear()
+    for kernel in jit.kernels:
+        kernel.__dict__.pop("_calls", None)
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import struct
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -19,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-FOLDER = Path(__file__).parent
+#: where the library is: beside this module, or for a checkout the folder that BGFMT_KERNELS names, see hatch_build.py
+FOLDER = Path(os.environ.get("BGFMT_KERNELS") or Path(__file__).parent)
 LIST = "kernels.json"
 HEAD = 512  # bytes in front of the arguments; the last 8 for the address of an error
 LAYOUT = 0x503  # bits of numpy's flags: C order, Fortran order, alignment, writable

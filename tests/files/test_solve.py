@@ -309,6 +309,7 @@ def _in_a_terminal(*words: str, **environment: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("by_numba")
 def test_the_first_time_it_says_that_it_compiles(tmp_path: Path) -> None:
     words = ["solve", "one-sided", "3", "--force", "-o", str(tmp_path / "a.bd")]
     cold = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}

@@ -27,6 +27,12 @@ def bgfmt(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.fixture(autouse=True)
+def without_compiled_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a checkout: a wheel needs no numba."""
+    monkeypatch.delenv("BGFMT_KERNELS", raising=False)
+
+
 @pytest.fixture(scope="module")
 def folder(golden: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("plain")

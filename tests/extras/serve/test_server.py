@@ -21,7 +21,6 @@ from typing import Any
 import httptools
 import pytest
 
-from bgfmt import jit
 from bgfmt.analysis.questions import Question
 from bgfmt.cli import run
 from bgfmt.extras.serve import server
@@ -30,7 +29,6 @@ from bgfmt.extras.serve.app import Service
 from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.parameters import Settings
 from bgfmt.extras.serve.refusals import Refusal
-from bgfmt.jit import compiled
 from tests.conftest import ROOT
 from tests.support.serving import OS, TEXT, TS, Client, command, served
 
@@ -364,12 +362,8 @@ def test_what_is_calculated_is_refused_while_it_is_compiled() -> None:
         assert one.do(lambda: "exact") == "exact"
 
 
-#: where kernels come compiled, as with a wheel, a server has none to compile
-compiles = pytest.mark.skipif(compiled.library() is not None, reason="bgfmt/jit has compiled kernels")
-
-
 @pytest.mark.slow
-@compiles
+@pytest.mark.usefixtures("by_numba")
 def test_a_compressed_table_is_compiled_beside_all_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -394,15 +388,13 @@ def test_a_compressed_table_is_compiled_beside_all_else(
 
 
 @pytest.mark.slow
-@compiles
+@pytest.mark.usefixtures("by_numba")
 def test_another_process_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A compiler in the server's own process would keep Python from answering."""
     packed = tmp_path / "packed.bgts"
     assert run(["convert", str(TS), str(packed)]) == 0
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr("bgfmt.analysis.sources.Sources.may_estimate", lambda *_: False)  # of tables alone
-    for kernel in jit.kernels:  # what other tests have compiled in this process
-        monkeypatch.setattr(kernel, "_functions", {})
     with Holdings.open([f"table={packed}"]) as holdings:
         answers = Answers(holdings, settle=0)
         answers.warm()
@@ -600,7 +592,7 @@ def test_without_databases_those_of_the_machine(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.slow
-@compiles
+@pytest.mark.usefixtures("by_numba")
 @pytest.mark.parametrize("wait", [0.0, 1.0])
 def test_it_ends_while_it_compiles(wait: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiler works in a thread, which must not outlive what Python takes down."""
