@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,18 +20,33 @@ from tests.conftest import GOLDEN, ROOT
 NAME = "gnubg-huge"
 
 
+def read_code() -> str:
+    """Return the module that the page shows."""
+    page = (ROOT / "docs/add-a-format.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    return str(code)
+
+
 @pytest.fixture(autouse=True)
 def example() -> Iterator[None]:
     """Register the format of the page for one test."""
-    page = (ROOT / "docs/add-a-format.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     module: dict[str, object] = {"__name__": "gnubg_huge"}
-    exec(compile(code, "docs/add-a-format.md", "exec"), module)
+    exec(compile(read_code(), "docs/add-a-format.md", "exec"), module)
     form = module["GnubgHuge"]
     assert isinstance(form, type)
     formats.FORMATS.enter(NAME, form())
     yield
     formats.FORMATS.remove(NAME)
+
+
+def test_the_project_would_take_it() -> None:
+    """Its style is that of the formats of bgfmt."""
+    pytest.importorskip("ruff")
+    ruff = [sys.executable, "-m", "ruff"]
+    for command in (["check"], ["format", "--check"]):
+        words = [*ruff, *command, "--no-cache", "--stdin-filename", "bgfmt/formats/gnubg_huge.py", "-"]
+        done = subprocess.run(words, cwd=ROOT, input=read_code(), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("points", [1, 2, 3])
