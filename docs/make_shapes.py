@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from bgfmt.analysis.questions import MET, STATE, options, specific_options
@@ -165,6 +166,7 @@ _MARKED = re.compile(
 )
 
 
+@cache
 def texts() -> dict[str, str]:
     """The generated texts, by the name that stands in their marks."""
     commands = (*STATE, *MET, *specific_options("cube"), *specific_options("play"))

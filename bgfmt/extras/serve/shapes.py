@@ -78,7 +78,6 @@ class Entry(NamedTuple):
     about: str
 
 
-@cache
 def entries(shape: type[Plain]) -> tuple[Entry, ...]:
     """Return the fields of a class of answers with their types and descriptions, in the order of its JSON."""
     out = []
