@@ -32,8 +32,9 @@ def build(target: str, folder: Path) -> Path:
 
 
 def sources() -> set[str]:
-    """Files of the checkout as git has them."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    """Files of the checkout that git has or would take."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
         pytest.skip("not a checkout")
     return {name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()}
