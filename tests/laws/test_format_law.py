@@ -113,6 +113,12 @@ def test_one_format_recognises_it(sample: Sample) -> None:
         assert formats.recognise(sample.source()).name == sample.format.name
 
 
+def test_every_format_of_our_own_has_a_signature() -> None:
+    """`bgfmt.signatures` rules it out without importing it, and the descriptions for other programs start from it."""
+    own = {name for name, form in FORMATS.items() if type(form).__module__.startswith("bgfmt.")}
+    assert own - set(formats.signatures()) == set()
+
+
 @every
 def test_a_sign_refuses_no_file_that_its_format_takes(sample: Sample) -> None:
     rng = np.random.default_rng(5)
