@@ -17,7 +17,7 @@ import bgfmt
 from bgfmt.cli import options
 from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress, clock, say
-from bgfmt.errors import FormatError
+from bgfmt.errors import BgfmtError, FormatError
 from bgfmt.storage import check_output, create
 from bgfmt.verifier import report as pages
 from bgfmt.verifier import words
@@ -98,7 +98,9 @@ def verify(
                 announce = _announcer(file, progress)
                 report = bgfmt.verify(file, progress=progress, announce=None if quiet else announce, **how)
             plain.append(report.as_dict())
-        except (OSError, FormatError) as error:
+        except (OSError, BgfmtError) as error:
+            if len(files) == 1 and not isinstance(error, (OSError, FormatError)):
+                raise
             reason = options.message_of(error)
             say(f"bgfmt: {reason}", err=True)
             report = pages.Report(file, f"not readable: {reason}", "not readable", 2)

@@ -116,8 +116,7 @@ def head_of(source: Source, offset: int = 0) -> Head:
 def recognise(source: Source, offset: int = 0) -> Format[Any]:
     """Return the one format that recognises the bytes at `offset`.
 
-    Raises AmbiguousFormatError if several do, UnknownFormatError if none does, and CapabilityError if the suffix is
-    that of a format that is only written.
+    Raises AmbiguousFormatError if several do, UnknownFormatError if none does.
     """
     head = head_of(source, offset)
     signed = _candidates(lambda sign: re.match(sign.pattern, head.bytes, re.DOTALL) is not None)
@@ -131,7 +130,7 @@ def recognise(source: Source, offset: int = 0) -> Format[Any]:
         if not form.reads:
             others = [f.name for f in FORMATS.values() if f.reads and {*form.kinds()} <= {*f.kinds()}]
             instead = f"; convert to one of {', '.join(others)} instead" if others else ""
-            raise CapabilityError(f"{source.name}: {form.name} files can be written but not read{instead}")
+            raise UnknownFormatError(f"{source.name}: {form.name} files can be written but not read{instead}")
     asked = tuple(f.name for f in all_formats().values() if f.reads)
     what = "the file is empty" if source.size == 0 else f"it begins with {format_bytes(head.bytes[:8])}"
     what = f"unknown format; {what} (`bgfmt formats` lists the known ones)"

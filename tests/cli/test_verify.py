@@ -12,12 +12,14 @@ import os
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import bgfmt
 from bgfmt.cli import run
+from bgfmt.errors import MissingExtraError
 from tests.conftest import GOLDEN
 
 TABLE = (GOLDEN / "gnubg/ts_03x03.bd").read_bytes()
@@ -164,3 +166,32 @@ def test_quiet_and_missing_files(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert (other["status"], other["exit_code"]) == ("not readable", 2)
     assert run(["verify", "--json", str(missing)]) == 2
     assert json.loads(capsys.readouterr().out) == other
+
+
+def test_no_file_stops_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that bgfmt only writes, one whose library is missing: the rest is verified, the report is written."""
+    path = tmp_path / "a.bd"
+    lacking = tmp_path / "b.bd"
+    table = tmp_path / "table.csv"
+    report = tmp_path / "report.json"
+    path.write_bytes(TABLE)
+    lacking.write_bytes(TABLE)
+    bgfmt.convert(path, table)
+    real = bgfmt.verify
+
+    def verify(file: str, **how: Any) -> Any:
+        if file == str(lacking):
+            raise MissingExtraError(f"{file}: needs pyarrow", "")
+        return real(file, **how)
+
+    monkeypatch.setattr(bgfmt, "verify", verify)
+    files = [str(table), str(lacking), str(path)]
+    assert run(["verify", *files, "--report", str(report)]) == 2
+    out = capsys.readouterr().out
+    assert f"{table}: not readable: csv files can be written but not read" in out
+    assert "3 files: 2 not readable, 1 proved" in out
+    assert [one["exit_code"] for one in json.loads(report.read_text())] == [2, 2, 0]
+    assert run(["verify", str(lacking)]) == 2
+    assert "needs pyarrow" in capsys.readouterr().err
