@@ -88,7 +88,8 @@ class Finding:
     field : name of the column, array, header field or file concerned.
     sides : the position, one side or two.
     count : number of violations, where only the first one is stored.
-    meaning : the equities that stored integers stand for, as text.
+    meaning : for each column in `field`, the equities that its integers stand for, as text.
+    settled : False if `expected` is computed from stored entries, which may be wrong themselves.
     """
 
     rule: Rule
@@ -99,7 +100,8 @@ class Finding:
     field: str = ""
     sides: tuple[Side, ...] = ()
     count: int = 1
-    meaning: str = ""
+    meaning: tuple[str, ...] = ()
+    settled: bool = True
 
 
 class Cause(Enum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from bgfmt.game.board import Position
@@ -83,15 +84,30 @@ def _entry(f: Finding) -> str:
     name = f"{f.field} " if f.field else ""
     if f.expected is None:
         return f"{place}: {name}stored {_short(f.found)} does not follow from the others"
-    if (
-        isinstance(f.found, Sequence)
-        and len(f.found) > MAX_LISTED_NUMBERS
-        and isinstance(f.expected, Sequence)
-    ):
-        k = next((k for k in range(len(f.found)) if f.found[k] != f.expected[k]), 0)
-        return f"{place}: {name}after {k} rolls stored {f.found[k]}, right {f.expected[k]}"
-    meaning = f" ({f.meaning})" if f.meaning else ""
-    return f"{place}: {name}stored {_short(f.found)}, right {_short(f.expected)}{meaning}"
+    right = "right" if f.settled else "computed from the others"
+    differing = _differing(f)
+    if not differing:
+        return f"{place}: {name}stored {_short(f.found)}, {right} {_short(f.expected)}"
+    if len(f.found) > MAX_LISTED_NUMBERS:
+        k, stored, expected = differing[0]
+        return f"{place}: {name}after {k} rolls stored {stored}, {right} {expected}"
+    names = f.field.split(", ")
+    each = []
+    for column, (_, stored, expected), meaning in zip_longest(names, differing[: len(names)], f.meaning):
+        each.append(f"{column} stored {stored}, {right} {expected}" + (f" ({meaning})" if meaning else ""))
+    if len(differing) > len(names):
+        each.append(f"{plural(len(differing) - len(names), 'more number')} of it differ")
+    return f"{place}: {'; '.join(each)}"
+
+
+def _differing(f: Finding) -> list[tuple[int, Any, Any]]:
+    """Return (index, stored, expected) of the numbers of an entry that differ; [] unless both are lists."""
+    if not isinstance(f.found, Sequence) or not isinstance(f.expected, Sequence):
+        return []
+    pairs = zip(f.found, f.expected, strict=True)
+    return [
+        (k, stored, expected) for k, (stored, expected) in enumerate(pairs) if repr(stored) != repr(expected)
+    ]
 
 
 def differences(counts: Mapping[str, float]) -> str:
@@ -184,14 +200,17 @@ def _share(outcome: Outcome) -> str:
 
 def _failing(outcome: Outcome, status: Status) -> str:
     if outcome.systematic and status is Status.DIFFERS:
+        verb = "differs" if outcome.failing == 1 else "differ"
         return (
-            f"{_share(outcome)} differ from what the nearest rule gives, by "
+            f"{_share(outcome)} {verb} from what the nearest rule gives, by "
             f"{_units(outcome.largest, outcome.unit)} at most"
         )
     first = next((f for f in outcome.findings if f.rule is Rule.ENTRY), None)
     tail = f"; first: {message(first)}" if first else ""
     if outcome.wrong is None:
-        return f"{_share(outcome)} do not follow from the others{tail}"
+        verb = "does" if outcome.failing == 1 else "do"
+        others = "the others, which may be wrong instead" if "seed" in outcome.facts else "the others"
+        return f"{_share(outcome)} {verb} not follow from {others}{tail}"
     verb = "inherits" if outcome.inherited == 1 else "inherit"
     inherits = f", {outcome.inherited:,} {verb} the error" if outcome.inherited else ""
     own = "itself" if outcome.wrong == 1 else "themselves"

@@ -358,7 +358,7 @@ def test_verify_proves_and_finds(name: str, tmp_path: Path) -> None:
     path.write_bytes(bytes(data))
     report = bgfmt.verify(path)
     assert report.exit_code == 1
-    assert "1 of 7,056 entries do not follow from the others; first: position" in report.verdict
+    assert "1 of 7,056 entries does not follow from the others; first: position" in report.verdict
 
 
 @pytest.mark.slow

@@ -71,7 +71,8 @@ def test_what_is_wrong_with_a_damaged_file_is_said_in_equities(
     assert run(["verify", str(path)]) == 1
     said = capsys.readouterr().out
     equities = [value / 32767.5 - 1 for value in (right - 4, right)]
-    assert f"(owned equity {equities[0]:+.4f}, right {equities[1]:+.4f})" in said
+    wrong = f"owned stored {right - 4}, right {right} (equities {equities[0]:+.5f} and {equities[1]:+.5f})"
+    assert f": {wrong}\n" in said
     assert re.search(r"\n  differ    stored numbers: .*1 by -4.* from what the file's other", said)
 
 
@@ -176,6 +177,26 @@ def test_samples(golden: Path) -> None:
     assert (report.exit_code, report.status) == (0, "unproved")
     assert "sample of" in report.verdict
     assert bgfmt.verify(golden / "gnubg" / "os_p03.bd", sample=50).exit_code == 0
+
+
+@pytest.mark.parametrize(("name", "entries"), [("ts_03x03.bd", 400), ("os_p03.bd", 816), ("hyper1.bd", 676)])
+def test_a_sample_has_as_many_entries_as_requested(golden: Path, name: str, entries: int) -> None:
+    for sample, checked in ((entries // 2, entries // 2), (entries - 1, entries - 1), (10**6, entries)):
+        assert bgfmt.verify(golden / "gnubg" / name, sample=sample).checked == checked
+
+
+def test_a_sample_does_not_call_a_number_right_that_is_computed_from_a_wrong_one(
+    golden: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.bd"
+    data = bytearray((golden / "gnubg" / "ts_06x04.bd").read_bytes())
+    data[123_456] ^= 0xFF
+    path.write_bytes(data)
+    report = bgfmt.verify(path, quick=True)
+    assert "do not follow from the others, which may be wrong instead; first: position" in report.verdict
+    assert "computed from the others" in report.verdict
+    assert "right" not in report.verdict
+    assert "1 entry wrong in itself" in bgfmt.verify(path).verdict
 
 
 @pytest.mark.slow

@@ -162,7 +162,7 @@ class Check:
         return replace(
             outcome, systematic=small, differences=_quantiles(sizes),
             likely=LikelyCause(Cause.THRESHOLD) if small else None,
-            findings=() if small else self._findings(where, right),
+            findings=() if small else self._findings(where, right, settled=False),
         )  # fmt: skip
 
     def _misfit(self, which: Array, right: Array, idle: Array) -> Array:
@@ -189,7 +189,7 @@ class Check:
             likely=LikelyCause(Cause.THRESHOLD) if small else None, findings=self._findings(where, state.right),
         )  # fmt: skip
 
-    def _findings(self, where: Array, right: Array) -> tuple[Finding, ...]:
+    def _findings(self, where: Array, right: Array, *, settled: bool = True) -> tuple[Finding, ...]:
         out = []
         for number, expected in zip(
             where[:MAX_FINDINGS].tolist(), self.iteration.encode_records(right[:MAX_FINDINGS]), strict=True
@@ -197,7 +197,9 @@ class Check:
             stored, wanted = map(self.iteration.decode_numbers, (self.stored[number], expected))
             differ = [a.tobytes() != b.tobytes() for a, b in zip(stored, wanted, strict=True)]
             field = self.fields[differ.index(True) if any(differ) else -1]
-            out.append(self.work.entry_finding(self.table, number, stored, wanted, field, ("", 0)))
+            at = ("", 0)
+            finding = self.work.entry_finding(self.table, number, stored, wanted, field, at, settled=settled)
+            out.append(finding)
         return tuple(out)
 
 

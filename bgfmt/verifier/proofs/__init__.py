@@ -107,7 +107,7 @@ class Request:
 
     def entry_finding(
         self, table: Table, number: int, stored: Array, right: Array | None, field: str = "",
-        at: tuple[str, int] | None = None, meaning: str = "",
+        at: tuple[str, int] | None = None, meaning: tuple[str, ...] = (), settled: bool = True,
     ) -> Finding:  # fmt: skip
         """Return the finding that an entry holds other numbers than those that follow from other entries.
 
@@ -115,15 +115,16 @@ class Request:
         ----------
         table, number : the table and the entry's number.
         stored, right : its stored and right numbers; `right` is None if unknown.
-        field : name of the column concerned.
+        field : name of the column concerned, or names separated by ", ".
         at : name of the entry's array and the item in it, for its byte offset; None if it lies in no file.
-        meaning : the equities that stored integers stand for, as text.
+        meaning, settled : as for `Finding`.
         """
         asked = table.unrank(number)
         return Finding(
             Rule.ENTRY, entry=number, offset=None if at is None else self.locate(number, *at),
             expected=None if right is None else right.tolist(), found=stored.tolist(), field=field,
             sides=(asked,) if isinstance(asked, Side) else (asked.us, asked.them), meaning=meaning,
+            settled=settled,
         )  # fmt: skip
 
     def rng(self) -> np.random.Generator:
@@ -136,7 +137,7 @@ class Request:
             return None
         if self.sample >= count:
             return np.arange(count)
-        return np.unique(self.rng().integers(0, count, self.sample))
+        return np.sort(self.rng().choice(count, self.sample, replace=False, shuffle=False))
 
 
 class Proof(Generic[T]):
@@ -291,7 +292,7 @@ def prove_pairs(
     recipe, last_bits : as in `float_outcome`. finding : called with an entry's number, its stored and its right
     numbers, for the first failing entries in order of pips; default `Request.entry_finding`.
     """
-    finding = finding or partial(request.entry_finding, table)
+    finding = finding or partial(request.entry_finding, table, settled=False)
     rule = FloatRule(table)
     numbers = request.sample_numbers(table.entries)
     if numbers is None:

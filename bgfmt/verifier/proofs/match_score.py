@@ -46,7 +46,9 @@ class MatchScoreProof(Proof[MatchScore]):
             column = int((stored.view(bits) != right.view(bits)).argmax())
             at = ("balance", column)
             name = table.names[column]
-            return request.entry_finding(table, number, stored[column], right[column], name, at)
+            return request.entry_finding(
+                table, number, stored[column], right[column], name, at, settled=False
+            )
 
         outcome = prove_pairs(table, request, "exact" if table.exact else "match", LAST_BITS, finding)
         given = {} if _bundled_table(table.score) else {"given": table.score.met}

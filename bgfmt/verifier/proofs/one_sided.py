@@ -121,7 +121,9 @@ def _exact(table: OneSided, request: Request) -> Outcome:
     for part, (name, (right, _)) in enumerate(zip(table.arrays(), rows.compute_rows(some), strict=True)):
         for k in np.flatnonzero(fails[some] >> part & 1):
             kept.append(
-                request.entry_finding(table, int(some[k]), rows.arrays[part][0][some[k]], right[k], name)
+                request.entry_finding(
+                    table, int(some[k]), rows.arrays[part][0][some[k]], right[k], name, settled=False
+                )
             )
     kept.sort(key=lambda finding: finding.entry or 0)
     checked = table.positions if which is None else len(which)
@@ -460,7 +462,8 @@ class OfRollsProof(Proof[T]):
         for x in wrong[:MAX_FINDINGS].tolist():
             k = int(differ[x].argmax())
             at = (self.located, k) if self.located else None
-            findings.append(request.entry_finding(table, x, stored[x], right[x], self.fields[k], at))
+            own = right[x] if changed[x] else None  # else an entry that it is computed from is wrong
+            findings.append(request.entry_finding(table, x, stored[x], own, self.fields[k], at))
         if which is not None:
             return replace(outcome, findings=tuple(findings))
         inherited = int((changed & ~fails).sum())

@@ -213,24 +213,24 @@ def diagnose_damage(table: StoredEquities, request: Request, found: recurrence.P
         largest=float(found.largest),
         differences=count_differences(found),
         findings=tuple(
-            _finding(table, request, int(number), value) for number, value in zip(some, values, strict=True)
+            _finding(table, request, int(number), value, settled=right is not None)
+            for number, value in zip(some, values, strict=True)
         ),
     )
 
 
-def _finding(table: StoredEquities, request: Request, number: int, right: Array) -> Finding:
+def _finding(table: StoredEquities, request: Request, number: int, right: Array, *, settled: bool) -> Finding:
     stored = np.asarray(table.equities[divmod(number, table.positions)])
     wrong = np.flatnonzero(stored != right)
     field = ", ".join(table.names[c] for c in wrong)
     found = table.decode(stored)
     expected = table.decode(right)
-    each = (f"{table.names[c]} equity {found[c]:+.4f}, right {expected[c]:+.4f}" for c in wrong)
-    meaning = "" if table.exact else "; ".join(each)
-    return request.entry_finding(table, number, stored, right, field, ("", 0), meaning)
+    meaning = () if table.exact else tuple(f"equities {found[c]:+.5f} and {expected[c]:+.5f}" for c in wrong)
+    return request.entry_finding(table, number, stored, right, field, ("", 0), meaning, settled)
 
 
 def check_sample(table: StoredEquities, request: Request, recipe: str) -> Outcome:
-    """Check random entries, several from each sampled row.
+    """Check `request.sample` random entries, many from each sampled row.
 
     What an entry (us, them) follows from lies in row `them` of the file. recipe : the recipe's name, for the outcome
     without failures.
@@ -238,9 +238,10 @@ def check_sample(table: StoredEquities, request: Request, recipe: str) -> Outcom
     n = table.positions
     rng = request.rng()
     sample = min(request.sample or 0, n * n)
-    rows = rng.integers(0, n, -(-sample // min(ENTRIES_PER_SAMPLED_ROW, n)))
-    them = np.repeat(rows, min(ENTRIES_PER_SAMPLED_ROW, n))[:sample]
-    numbers = np.unique(rng.integers(0, n, sample) * n + them)
+    each = min(n, max(ENTRIES_PER_SAMPLED_ROW, -(-sample // n)))
+    rows = rng.choice(n, -(-sample // each), replace=False)
+    drawn = [rng.choice(n, each, replace=False) * n + them for them in rows]
+    numbers = np.sort(np.concatenate(drawn)[:sample])
     rule = rule_of(table)
     order = np.argsort(numbers % n, kind="stable")
     done = 0
@@ -264,7 +265,9 @@ def check_sample(table: StoredEquities, request: Request, recipe: str) -> Outcom
         failing=len(bad),
         largest=float(off.max()),
         systematic=small,
-        findings=tuple(_finding(table, request, int(numbers[k]), right[k]) for k in bad[:MAX_FINDINGS]),
+        findings=tuple(
+            _finding(table, request, int(numbers[k]), right[k], settled=False) for k in bad[:MAX_FINDINGS]
+        ),
     )
 
 
