@@ -458,10 +458,7 @@ class MatchCube(CubeAction):
 
     @property
     def gammons_text(self) -> Literal["none", "counted"]:
-        """`none` (impossible) or `counted`.
-
-        Whether a gammon can still be lost by a side.
-        """
+        """`counted` if either side can still lose a gammon, which the equities include, else `none`."""
         return "counted" if self.position.gammons else "none"
 
     @property

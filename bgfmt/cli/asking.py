@@ -494,5 +494,5 @@ def board_of(asked: GameState | Side | Position) -> str:
 
 
 def percent(chance: float) -> str:
-    """Format a probability as per cent with three decimals."""
+    """Format a probability as per cent with three decimals and the sign, right-aligned: 0.12345 is "  12.345 %"."""
     return f"{100 * chance:8.3f} %"

@@ -73,7 +73,10 @@ def lookup(
 def asked_of(table: Table, text: str) -> list[tuple[str, Side | Position]]:
     """Parse a text to what is looked up in a table, as pairs (label, side or position).
 
-    A one-sided table gets two pairs, one for each side, if the text has both.
+    text : counts ("0 1 1 / 0 1"), a Position ID, an XGID or other identifier, or "#" and a position number.
+
+    A one-sided table gets a pair for each side, labelled "on roll" and "other side", if the text has both; else the
+    label is "". PositionError if the text is none of these.
     """
     if text.startswith("#") and text[1:].isdecimal():
         return [("", table.unrank(int(text[1:])))]

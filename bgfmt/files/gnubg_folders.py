@@ -95,7 +95,9 @@ def stock(host: str) -> tuple[Path, Path]:
 
 
 def own_folders(host: str) -> tuple[Path, Path]:
-    """Return the folders, as `stock` does, that a program uses if its environment variable is not set.
+    """Return (folder of gnubg_os0.bd and other data, folder of other databases) of a program without its variable.
+
+    The environment variable of the program is ignored; `stock` reads it. host : a key of `HOSTS`.
 
     InstallError if the program is a Python package that is not installed.
     """

@@ -293,7 +293,7 @@ export interface MatchCubeAnswer {
   loss_mwc: Losses | null;
   /** Cost of each choice in EMG. */
   loss_emg: Losses | null;
-  /** `none` (impossible) or `counted`. */
+  /** `counted` if either side can still lose a gammon, which the equities include, else `none`. */
   gammons: "none" | "counted";
   /** Whether a decision is within the error of the MWC. */
   close: boolean;
@@ -345,7 +345,7 @@ export interface Cell {
   loss_mwc: Losses | null;
   /** Cost of each choice in EMG. */
   loss_emg: Losses | null;
-  /** `none` (impossible) or `counted`. */
+  /** `counted` if either side can still lose a gammon, which the equities include, else `none`. */
   gammons: "none" | "counted";
   /** Maximum error of the MWC. */
   error: number;

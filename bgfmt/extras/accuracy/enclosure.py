@@ -126,9 +126,10 @@ def lower_bound(value: Any, steps: Any) -> Any:
 
 @njit()
 def upper_bound(value: Any, steps: Any) -> Any:
-    """Return the upper bound of an exact equity, in fine units, from the result of `steps_above`.
+    """Return the upper bound of an exact equity, in units of 1 / ONE point.
 
-    value : stored equity in fine units. steps : byte; OPEN_ABOVE stands for a bound of 1 point.
+    value : the stored equity, in the same units. steps : the result of `steps_above`, a byte; how many times STEP the
+    bound lies above the stored equity. OPEN_ABOVE stands for a bound of 1 point.
     """
     return min(value + STEP * np.int32(steps) + 2 * ONE * np.int32(steps == OPEN_ABOVE), ONE)
 

@@ -362,9 +362,9 @@ def check_keys(answers: list[str]) -> str:
 def expect_turn(state: GameState) -> FindFault:
     """Return a check of an answer: its last line must be `bestturn cube=ACTION move=PLAY`, as in UBGI 0.2.
 
-    A check takes the lines of an answer and returns what is wrong, "" if nothing.
+    A check takes the lines of an answer and returns what is wrong, "" if nothing. The play must be legal.
 
-    state : the position, with dice if they are rolled.
+    state : the position and the dice of the play.
     """
 
     def find_fault(answers: list[str]) -> str:

@@ -41,7 +41,9 @@ FIELDS = {
 
 
 def from_xgid(text: str) -> GameState:
-    """Parse eXtreme Gammon's identifier, with or without `XGID=`; the players are never swapped.
+    """Parse eXtreme Gammon's identifier, with or without `XGID=`.
+
+    XG's player 1, with chequers in capitals, is player 1 of the state, whoever is on roll.
 
     PositionError names the field that is wrong.
     """
