@@ -195,8 +195,10 @@ def format_error(error: float) -> str:
     return f"{ceil(error * 10**digits - 1e-9) / 10**digits:.{digits}f}".rstrip("0").rstrip(".")
 
 
-def estimate_words(source: str, usual_error: float, *, sure: bool = True) -> str:
-    """Return how certain an estimate or rollout is, such as "estimate, ±0.006 (95 %): too close to call".
+def estimate_words(source: str, usual_error: float, *, close_within: float | None = None) -> str:
+    """Return how certain an estimate or rollout is, such as "estimate, ±0.006 (95 %)".
+
+    A close decision adds ": too close to call, within 0.048 (99.9 %)".
 
     Parameters
     ----------
@@ -204,11 +206,13 @@ def estimate_words(source: str, usual_error: float, *, sure: bool = True) -> str
         "rollout" or "estimate".
     usual_error
         The error that 95 % of such answers do not exceed.
-    sure
-        Whether the options differ by more than the error; if not, "too close to call" is added.
+    close_within
+        The 99.9 % bound of the error of the options' difference if they differ by no more than that, else None.
     """
     text = f"{'rollout' if source == ROLLOUT else 'estimate'}, ±{format_error(usual_error)} (95 %)"
-    return text if sure else f"{text}: too close to call"
+    if close_within is None:
+        return text
+    return f"{text}: too close to call, within {format_error(close_within)} (99.9 %)"
 
 
 def is_close(loss: float, error: float | None) -> bool:

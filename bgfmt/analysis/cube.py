@@ -195,6 +195,19 @@ class CubeAction(Plain):
         return abs(self.take_margin) <= EXACT and self.proves_ties
 
     @property
+    def double_margin_error(self) -> float | None:
+        """Maximum error of `double_margin`: rolling on errs by `error`, a take by two errors, a beaver by four."""
+        if self.error is None:
+            return None
+        beavered = self.beaver_rule and self.double_take < 2 * self.error
+        return (5 if beavered else 3) * self.error
+
+    @property
+    def take_margin_error(self) -> float | None:
+        """Maximum error of `take_margin`, twice that of an equity."""
+        return None if self.error is None else 2 * self.error
+
+    @property
     def double_decided(self) -> bool:
         """Whether no error of the equities up to `error` can make the other choice (to double or not) better.
 
@@ -202,17 +215,14 @@ class CubeAction(Plain):
         """
         if not self.may_double:
             return True
-        if self.error is None:
+        if self.error is None or self.double_margin_error is None:
             return False
         # without gammons a double that is passed gains the full point and costs nothing: no error can make it wrong
         passed = self.double_take > 1 + 2 * self.error and self.no_double <= 1 + self.error
         passed &= not (self.approximate and self.position.gammons)
         # a double that a take makes wrong is made no better by a beaver
         wrong = min(self.double_take, self.double_pass) - self.no_double < -3 * self.error
-        # rolling on errs by one error, a take by two, a beaver by four
-        beavered = self.beaver_rule and self.double_take < 2 * self.error
-        error = (5 if beavered else 3) * self.error
-        return passed or wrong or abs(self.double_margin) > error or self.tie_double
+        return passed or wrong or abs(self.double_margin) > self.double_margin_error or self.tie_double
 
     @property
     def take_decided(self) -> bool:
@@ -222,13 +232,13 @@ class CubeAction(Plain):
         """
         if not self.may_double:
             return True
-        if self.error is None:
+        if self.take_margin_error is None:
             return False
         nearest = abs(self.take_margin)
         if self.beaver_rule:
             nearest = min(nearest, abs(self.double_take))
         level = abs(self.double_take) <= EXACT and self.proves_ties  # neither a beaver nor none gains
-        return nearest > 2 * self.error or self.tie_take or level
+        return nearest > self.take_margin_error or self.tie_take or level
 
     @property
     def decided(self) -> bool:
@@ -281,11 +291,13 @@ class CubeAction(Plain):
     def certainty(self) -> str:
         """Certainty of the action, in words.
 
-        For example "exact", or "estimate, ±0.006 (95 %): too close to call".
+        For example "exact", or "estimate, ±0.006 (95 %): too close to call, within 0.048 (99.9 %)".
         """
         if not self.may_double:
             return "no decision to make"
         texts = []
+        what = "the answer to it" if self.double_decided else "the double"
+        within = self.take_margin_error if self.double_decided else self.double_margin_error
         if self.tie_take:
             texts.append("taking and passing cost exactly the same")
         if self.tie_double:
@@ -294,10 +306,11 @@ class CubeAction(Plain):
             texts.append("approximate: no error bound is known")
         elif self.approximate:
             usual = self.error if self.usual_error is None else self.usual_error
-            texts.append(estimate_words(self.source, usual or 0.0, sure=self.decided))
+            texts.append(
+                estimate_words(self.source, usual or 0.0, close_within=None if self.decided else within)
+            )
         elif not self.decided:
-            what = "the double" if not self.double_decided else "the answer to it"
-            texts.append(f"too close to call: {what} lies within the error of {self.error:.2g}")
+            texts.append(f"too close to call: {what} lies within the error of {within:.2g}")
         elif not self.proved:
             texts.append(
                 f"{UNPROVED}: the margin exceeds the error measured on other tables, {self.error:.2g}"
@@ -536,7 +549,7 @@ class MatchCube(CubeAction):
         if self.position.gammons:
             notes.append("Gammons are possible and counted.")
         if self.close and self.mwc_error > TIE and not self.approximate:  # else `certainty` says it
-            notes.append(f"Closer than the error of {self.mwc_error:.1g}.")
+            notes.append(f"Closer than the error of {2 * self.mwc_error:.1g}.")
         if score.is_beyond_table:
             notes.append(
                 f"The score lies beyond {score.met.name}, which was extended by a normal approximation."

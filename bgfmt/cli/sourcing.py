@@ -14,7 +14,8 @@ def source_line(answer: SourcedAnswer) -> str:
     most = answer.max_error
     if usual is not None:
         close = isinstance(answer, RankedPlays) and any(play.close for play in answer.plays[1:])
-        words = estimate_words(answer.source, max(usual.values()), sure=not close)
+        within = 2 * max(most.values()) if close and most else None
+        words = estimate_words(answer.source, max(usual.values()), close_within=within)
         return f"{words}; a higher --limit N calculates exactly"
     where = f"from {table}" if table else f"by {answer.source}"
     if answer.source == CALCULATION:

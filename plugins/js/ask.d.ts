@@ -604,3 +604,5 @@ export function storedErrors(points: number, chequers: number): number[];
 export function meanError(points: number, normal?: boolean): number;
 /** A bound of an error, rounded up to three decimals, or to one digit if that is finer: 0.0055 is "0.006". */
 export function errorText(error: number): string;
+/** What is added to an estimate whose options differ by no more than `bound`. */
+export function tooClose(bound: number): string;

@@ -497,7 +497,7 @@ function judge(owner, found, position, settled = false) {
     best: may ? Math.max(double, noDouble) : noDouble,
     doubles, takes, beavers, double_margin: margin, take_margin: takeMargin, tie_double: tieDouble, tie_take: tieTake,
     sure_double: sureDouble, sure_take: sureTake, sure, error, ...(usual === null ? {} : { usual_error: usual }), settled,
-    certainty: certaintyText({ may, sureDouble: doubleDecided, sure: decided, error, usual, tieDouble, tieTake, unproved }),
+    certainty: certaintyText({ may, sureDouble: doubleDecided, sure: decided, error, reach, usual, tieDouble, tieTake, unproved }),
     source, table, approximate,
   };
 }
@@ -510,6 +510,9 @@ function actionText(owner, { may, doubles, takes, beavers, tieTake, optional }) 
   if (optional) text = `Optional ${word}`;
   return `${text}, ${tieTake ? "take or pass" : beavers ? "beaver" : takes ? "take" : "pass"}`;
 }
+
+/** What is added to an estimate whose options differ by no more than `bound`. */
+export const tooClose = (bound) => `: too close to call, within ${errorText(bound)} (99.9 %)`;
 
 /** A number with two digits, as Python's `:.2g` writes it. */
 function short(value) {
@@ -527,14 +530,18 @@ export function errorText(error) {
   return text.replace(/\.?0+$/, "");
 }
 
-/** How certain an action is; `sureDouble`, `sure`: whether the error cannot turn it, be that proved or `unproved`. */
-function certaintyText({ may, sureDouble, sure, error, usual, tieDouble, tieTake, unproved = false }) {
+/**
+ * How certain an action is; `sureDouble`, `sure`: whether the error cannot turn it, be that proved or `unproved`; `reach`: the
+ * error of a double's gain.
+ */
+function certaintyText({ may, sureDouble, sure, error, reach, usual, tieDouble, tieTake, unproved = false }) {
   if (!may) return "no decision to make";
-  if (usual !== null) return `estimate, ±${errorText(usual)} (95 %)${sure ? "" : ": too close to call"}`;
+  const within = sureDouble ? 2 * error : reach;
+  if (usual !== null) return `estimate, ±${errorText(usual)} (95 %)${sure ? "" : tooClose(within)}`;
   const said = [];
   if (tieTake) said.push("taking and passing cost exactly the same");
   if (tieDouble) said.push("doubling and rolling on are worth exactly the same");
-  if (!sure) said.push(`too close to call: ${sureDouble ? "the answer to it" : "the double"} lies within the error of ${short(error)}`);
+  if (!sure) said.push(`too close to call: ${sureDouble ? "the answer to it" : "the double"} lies within the error of ${short(within)}`);
   else if (unproved) said.push(`${NOT_PROVED}: the margin exceeds the error measured on other tables, ${short(error)}`);
   else if (!said.length) said.push(error <= EXACT ? "exact" : "certain: the margin exceeds the table's maximum error");
   return said.join("; ");

@@ -230,7 +230,7 @@ function notesOf({ score, may, word, gammons, close, error }) {
   if (may && away[1] <= value) notes.push(`Automatic ${word}: losing this game loses the match anyway, so it risks nothing.`);
   if (may && away[0] <= 2 * value && 2 * value < away[1]) notes.push("After a take the other side has an automatic redouble.");
   if (gammons) notes.push("Gammons are possible and counted.");
-  if (close && error > TIE) notes.push(`Closer than the error of ${shortest(error)}.`);
+  if (close && error > TIE) notes.push(`Closer than the error of ${shortest(2 * error)}.`);
   if (score.beyond) notes.push(`The score lies beyond ${met.name}, which was extended by a normal approximation.`);
   return notes;
 }
@@ -244,7 +244,7 @@ function certaintyOf({ score, may, emg, error: chance, usual, gammons, tieDouble
   const passed = taken > 1 + 2 * error && noDouble <= 1 + error && !(usual !== null && gammons);
   const sureDouble = !may || passed || Math.abs(gain) > 3 * error || tieDouble;
   const sure = sureDouble && (!may || Math.abs(spare) > 2 * error || tieTake);
-  const certainty = { may, sureDouble, sure, error, usual: usual === null ? null : score.emgLoss(usual), tieDouble, tieTake };
+  const certainty = { may, sureDouble, sure, error, reach: 3 * error, usual: usual === null ? null : score.emgLoss(usual), tieDouble, tieTake };
   return { doubles, takes: spare >= -TIE, sure, certainty };
 }
 

@@ -329,11 +329,13 @@ def test_certainty_in_words() -> None:
     far = CubeAction(position, "centered", 0.5, 0.8, error=1e-5)
     assert far.certainty == "certain: the margin exceeds the table's maximum error"
     near = CubeAction(position, "centered", 0.5, 0.50001, error=1e-5)
-    assert near.certainty == "too close to call: the double lies within the error of 1e-05"
+    assert near.certainty == "too close to call: the double lies within the error of 3e-05"
     about = {"error": 0.012, "usual_error": 0.0055, "approximate": True, "source": "estimate"}
     assert CubeAction(position, "centered", 0.5, 0.8, **about).certainty == "estimate, ±0.006 (95 %)"
-    words = "estimate, ±0.006 (95 %): too close to call"
-    assert CubeAction(position, "centered", 0.5, 0.51, **about).certainty == words
+    words = "estimate, ±0.006 (95 %): too close to call, within 0.036 (99.9 %)"
+    assert CubeAction(position, "centered", 0.5, 0.465, **about).certainty == words
+    answer = "estimate, ±0.006 (95 %): too close to call, within 0.024 (99.9 %)"
+    assert CubeAction(position, "centered", 0.5, 0.98, **about).certainty == answer
 
 
 @pytest.mark.extra("arrays")

@@ -181,12 +181,15 @@ def test_certainty_in_words() -> None:
     decision = Decision(0, 0, "double", state.turn, state)
     one = Judgement(decision, "double", "no double", 0.1, 0.2, 0.1, max_error={"equity": 1e-5}, table="ts.bd")
     assert text.certainty(one) == "certain: the margin exceeds the table's maximum error"
-    close = "too close to call: the loss is less than the table's maximum error"
-    assert text.certainty(replace(one, close=True)) == close
+    close = "too close to call: the loss lies within the error of 3e-05"
+    assert text.certainty(replace(one, open_error=3e-5)) == close
     estimate = replace(
         one, source="estimate", approximate=True, max_error={"equity": 0.012}, usual_error=0.0055
     )
     assert text.certainty(estimate) == "estimate, ±0.006 (95 %)"
-    assert text.certainty(replace(estimate, close=True)) == "estimate, ±0.006 (95 %): too close to call"
+    open_words = "estimate, ±0.006 (95 %): too close to call, within 0.036 (99.9 %)"
+    unsure = replace(estimate, open_error=0.036)
+    assert text.certainty(unsure) == open_words
     assert text.certainty(replace(estimate, source="rollout")) == "rollout, ±0.006 (95 %)"
-    assert text.remarks(replace(estimate, close=True)) == ["estimate, ±0.006 (95 %): too close to call"]
+    assert text.remarks(unsure) == [open_words]
+    assert text.line(replace(unsure, loss=0.0)).endswith(f", probably right ({open_words})")

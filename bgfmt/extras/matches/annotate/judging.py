@@ -92,6 +92,8 @@ class Judgement:
         illegal play. mwc, best_mwc, loss_mwc : the same as probabilities to win the match, None for money.
     cubeless_loss : what a wrong play for money loses without the cube.
     close : the loss is less than the error of the numbers, so that it may be none; it does not count as an error.
+    open_error : the maximum error of the loss if it leaves open which choice is best, even one without a loss; else
+        None.
     approximate : the numbers are estimates or rollouts. Without a known bound of their error the verdict is
         "approximate", which does not count as an error either. max_error : the maximum error of `equity` and `mwc`,
         None if unknown. proved : False if it is not proved for a table of this size, only measured on others.
@@ -114,6 +116,7 @@ class Judgement:
     cubeless_loss: float | None = None
     choices: int = 2
     close: bool = False
+    open_error: float | None = None
     approximate: bool = False
     measure: str = "money"
     source: Source = "two-sided"
@@ -395,6 +398,7 @@ def _play(decision: Decision, advisor: Advisor, player: int) -> Judgement:
             settled = _exact_loss(advisor, did, best, ranked.cube or "cubeless")
             close = settled is None or settled <= ERROR
     common |= {"loss_mwc": did.loss_mwc, "cubeless_loss": cubeless, "mwc": did.mwc, "close": close}
+    common["open_error"] = 2 * errors["value"] if close and errors else None
     common["file"] = _plays_of_file(decision, ranked)
     right = best.notation if wrong else did.notation
     return Judgement(decision, did.notation, right, did.value, loss=did.loss, **common)
@@ -478,6 +482,7 @@ def _cube(decision: Decision, advisor: Advisor, player: int) -> Judgement:
         if did == "beaver" and numbers.beaver is None:  # made though none is played
             numbers = numbers._replace(beaver=2 * numbers.taken)
         sure = action.double_decided if doubling else action.take_decided
+        error_of_loss = action.double_margin_error if doubling else action.take_margin_error
     else:
         mwc, note = _chances(state, decided, advisor, player)
         emg = decided.score.emg
@@ -493,11 +498,13 @@ def _cube(decision: Decision, advisor: Advisor, player: int) -> Judgement:
         chances = mwc.choices(doubling, 1.0)
         one, other = chances.values()
         sure = abs(one - other) > 2 * decided.mwc_error
+        error_of_loss = decided.score.emg_loss(2 * decided.mwc_error)
         more |= {"mwc": chances[did], "best_mwc": chances[best], "loss_mwc": chances[best] - chances[did]}
         more["measure"] = "match"
     if loss <= ERROR:
         best = did
     more["close"] = loss > ERROR and not sure and error is not None
+    more["open_error"] = None if sure else error_of_loss
     more["file"] = _cube_of_file(decision, worth, more["ends"], sure and error is not None)
     return Judgement(decision, did, best, worth[did], worth[best], loss, max_error=error, **more)
 

@@ -51,8 +51,9 @@ def line(one: Judgement) -> str:
     if one.verdict == "forced":
         return f"{text}, the only play"
     loss = format_loss(one)
+    right = "right" if one.open_error is None else "probably right"
     notes = "; ".join(remarks(one))
-    return text + (f" {loss}, {best}" if loss else ", right") + (f" ({notes})" if notes else "")
+    return text + (f" {loss}, {best}" if loss else f", {right}") + (f" ({notes})" if notes else "")
 
 
 def remarks(one: Judgement) -> list[str]:
@@ -102,9 +103,9 @@ def certainty(one: Judgement) -> str:
         return "approximate: no error bound is known"
     if one.approximate and one.max_error is not None:
         usual = one.max_error["equity"] if one.usual_error is None else one.usual_error
-        return estimate_words(one.source, usual, sure=not one.close)
-    if one.close:
-        return "too close to call: the loss is less than the table's maximum error"
+        return estimate_words(one.source, usual, close_within=one.open_error)
+    if one.open_error is not None:
+        return f"too close to call: the loss lies within the error of {one.open_error:.2g}"
     if not one.proved:
         return "not proved for a table of this size: the loss exceeds the error measured on other tables"
     return "exact" if one.source == "calculation" else "certain: the margin exceeds the table's maximum error"

@@ -1,6 +1,6 @@
 // The answer in words and numbers: cube action, plays, all rolls, actions by score, what lies behind, race, tables.
 
-import { errorText } from "./ask.js";
+import { errorText, tooClose } from "./ask.js";
 import { el, one, redraw, table } from "./dom.js";
 import { chart } from "./chart.js";
 import { after, pips, points, rollOf, toAddress, total } from "./state.js";
@@ -31,11 +31,11 @@ const bound = (value) => {
   const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
   return (Math.ceil(value / unit - 1e-9) * unit).toFixed(Math.max(0, -Math.round(Math.log10(unit))));
 };
-/** "Estimate, ±0.006 (95 %): too close to call": the error that 95 % of estimates keep, and whether it leaves the answer open. */
-const estimated = ({ certainty, mwc, plays, usual_error }) => {
+/** "Estimate, ±0.006 (95 %)", with what `tooClose` adds: the error that 95 % of estimates keep, and whether the answer is open. */
+const estimated = ({ certainty, mwc, plays, usual_error, max_error }) => {
   if (certainty?.startsWith("estimate")) return capital(certainty);
   const what = mwc ? "Estimate of the match winning probability" : "Estimate";
-  const open = plays?.slice(1).some(({ close }) => close) ? ": too close to call" : "";
+  const open = plays?.slice(1).some(({ close }) => close) ? tooClose(2 * greatest(max_error)) : "";
   return `${what}, ±${errorText(greatest(usual_error))} (95 %)${open}`;
 };
 const significant = (value) => (value < 1e-9 ? "exact" : `within ${bound(value)}`);
