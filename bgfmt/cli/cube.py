@@ -139,13 +139,18 @@ def action_lines(action: CubeAction) -> list[str]:
     for name, value in rows:
         best = "   <" if abs(value - action.best) < 1e-12 else ""
         lines.append(f"  {name:<16} {value:+8.4f}{best}")
-    gain = f"doubling {'gains' if action.double_margin >= 0 else 'costs'} {abs(action.double_margin):.4f}"
-    take = f"taking {'gains' if action.take_margin >= 0 else 'costs'} {abs(action.take_margin):.4f}"
+    doubling = gain_words("doubling", action.double_margin, f"{abs(action.double_margin):.4f}")
+    taking = gain_words("taking", action.take_margin, f"{abs(action.take_margin):.4f}")
     if action.beavers:
-        take += f", beavering {-action.double_take:.4f} more"
+        taking += f", beavering {-action.double_take:.4f} more"
     calculated = " (calculated exactly)" if action.settled else ""
-    lines.append(f"  {gain}, {take}; {action.certainty}{calculated}")
+    lines.append(f"  {doubling}, {taking}; {action.certainty}{calculated}")
     return lines
+
+
+def gain_words(choice: str, margin: float, amount: str) -> str:
+    """Return what a choice gains or costs, such as "doubling costs 0.0322"; `margin` has the sign of the gain."""
+    return f"{choice} {'gains' if margin >= 0 else 'costs'} {amount}"
 
 
 def match_lines(answer: questions.MatchCubeAnswer) -> list[str]:
@@ -163,6 +168,13 @@ def match_lines(answer: questions.MatchCubeAnswer) -> list[str]:
         if chance is not None and equity is not None:
             best = "   <" if abs(chance - action.mwc.best) < 1e-12 else ""
             lines.append(f"  {name:<16} {asking.percent(chance)}  {equity:+8.4f}{best}")
+    if action.may_double:
+        equities = (action.double_margin, action.take_margin)
+        gains = [
+            gain_words(choice, margin, f"{100 * abs(margin):.3f} % ({abs(equity):.4f})")
+            for choice, margin, equity in zip(("doubling", "taking"), action.margins, equities, strict=True)
+        ]
+        lines.append("  " + ", ".join(gains))
     lines += [f"  {text}" for text in action.notes]
     about = action.certainty if action.approximate else "exact"
     met = action.score.met

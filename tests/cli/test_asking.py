@@ -137,6 +137,9 @@ def test_cube(ask):
     assert "Own cube: No redouble, take" in own
     assert own == ask('cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --cube owned')[1]
     assert "Centered cube" not in own
+    at_score = ask('cube gnubg_ts0.bd "0 1 0 0 1 / 0 1 1" --away 3-5')[1]
+    assert "doubling gains 0.251 % (0.0292), taking gains 6.320 % (0.7345)" in at_score
+    assert "taking" not in ask('cube gnubg_ts0.bd "0 1 0 0 1 / 0 1 1" --away 1-5')[1]
     assert "--owner and --cube" in ask('cube "1 / 1" --owner me --cube owned')[2]
     data = json.loads(ask('cube gnubg_ts0.bd "0 0 0 0 0 1 / 0 0 1" --json')[1])
     assert data["label"] == 5
