@@ -322,7 +322,7 @@ def play_record(
 def luck_record(player: int, luck: float) -> bytes:
     """Format gnubg's record of the luck of a roll, such as `LU[0.31234]GW[1]`.
 
-    luck : an equity; from LUCKY[0] and LUCKY[1] on, a mark of size 1 or 2 names who is lucky, W player 0 and B player 1.
+    luck : an equity; from LUCKY[0] and LUCKY[1] on, a mark of size 1 or 2 names who is lucky: W player 0, B 1.
     """
     size = sum(abs(luck) >= least for least in LUCKY)
     marked = b"G%c[%d]" % (b"WB"[player if luck > 0 else 1 - player], size) if size else b""

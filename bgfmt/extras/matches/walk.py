@@ -98,7 +98,7 @@ class GameWalk:
     def add_board(self, player: int, dice: Dice, board: Position, at: int) -> None:
         """Add a roll and the board after its play (the player who moved first), whether that is legal or not.
 
-        at : line, byte or record number in the file, see `roll`.
+        at : line, byte or record number in the file.
         """
         if self._on_roll(player, dice, at):
             self._add_play(player, dice, plays.find_between(self.position(player), dice, board), at)
@@ -107,7 +107,7 @@ class GameWalk:
     def add_unknown_play(self, player: int, dice: Dice, at: int, why: str) -> None:
         """Add a roll whose play is not known; the game goes on from the board before it, marked as uncertain.
 
-        at : line, byte or record number in the file, see `roll`. why : text of the problem that is added.
+        at : line, byte or record number in the file. why : text of the problem that is added.
         """
         if self._on_roll(player, dice, at):
             self.problem(at, why)
@@ -124,7 +124,7 @@ class GameWalk:
     def add_unplayed(self, player: int, dice: Dice | None, at: int) -> None:
         """Add a roll, or a turn without dice (None), after which the game ended without a play.
 
-        at : line, byte or record number in the file, see `roll`.
+        at : line, byte or record number in the file.
         """
         if self._on_roll(player, dice, at):
             self._add("unplayed", player, at, dice=dice)
@@ -133,7 +133,7 @@ class GameWalk:
     def double(self, player: int, at: int, value: int | None = None) -> None:
         """Add a double, or a beaver or raccoon if a double is pending.
 
-        at : line, byte or record number in the file, see `roll`. value : the value that the file states for the cube after it; another one
+        at : line, byte or record number in the file. value : what the file states for the cube after it; another one
         than expected is a problem.
         """
         if not self._open("a double", at):
@@ -165,7 +165,7 @@ class GameWalk:
     def take(self, player: int, at: int) -> None:
         """Add the take of the pending double, beaver or raccoon; without one, a problem is added.
 
-        player : who takes. at : line, byte or record number in the file, see `roll`.
+        player : who takes. at : line, byte or record number in the file.
         """
         if self._answers("a take", player, at):
             self._take(player, at)
@@ -173,7 +173,7 @@ class GameWalk:
     def drop(self, player: int, at: int) -> None:
         """Add a pass of the pending double, which ends the game; without one, a problem is added.
 
-        player : who passes. at : line, byte or record number in the file, see `roll`.
+        player : who passes. at : line, byte or record number in the file.
         """
         if self._answers("a drop", player, at):
             self._add("drop", player, at)
@@ -182,7 +182,8 @@ class GameWalk:
     def resign(self, player: int, at: int, points: int = 0) -> None:
         """Add a resignation, which ends the game; one after its end is ignored.
 
-        player : who resigns. at : line, byte or record number in the file, see `roll`. points : what is conceded, 0 if the file does not
+        player : who resigns. at : line, byte or record number in the file.
+        points : what is conceded, 0 if the file does not
         say.
         """
         if self.stopped or self.over:
@@ -196,7 +197,7 @@ class GameWalk:
     def see(self, board: Position, at: int, cube: Cube) -> None:
         """Compare the file's board (player 0 first) and cube with the computed ones; the file's replace them.
 
-        at : line, byte or record number in the file, see `roll`. cube : its value and owner (0, 1, None for centered).
+        at : line, byte or record number in the file. cube : its value and owner (0, 1, None for centered).
         """
         if self.stopped:
             return
@@ -215,7 +216,8 @@ class GameWalk:
     ) -> None:
         """Set a board (player 0 first), a turn or a cube that the file sets by hand, and add a "set" record.
 
-        at : line, byte or record number in the file, see `roll`. cube : its value and owner (0, 1, None for centered). None leaves a thing
+        at : line, byte or record number in the file.
+        cube : its value and owner (0, 1, None for centered). None leaves a thing
         as it is.
         """
         if turn is not None:

@@ -288,7 +288,7 @@ class Distributions(FollowingRows):
     def keys(self) -> Array:
         """Mean rolls of the stored rows times 65535, which plays minimise.
 
-        If the rule breaks ties by labels, these numbers are shifted left by LABEL_BITS, and the labels fill those bits.
+        If the rule breaks ties by labels, the numbers are shifted left by LABEL_BITS, and labels fill those bits.
         """
         saving = len(self.gammon) > 0 and not self.rule.race
         out = np.zeros((self.positions, 1 + saving), np.uint64 if self.rule.lexicographic else np.uint32)
