@@ -326,7 +326,7 @@ def _lines(judgement: Judgement) -> list[str]:
     if judgement.best != judgement.did:
         choices["best"] = (judgement.best, judgement.best_equity, judgement.best_mwc)
     for label, (name, equity, mwc) in choices.items():
-        worth = text.format_equity(equity, mwc, about=judgement.approximate)
+        worth = text.format_equity(equity, mwc, about=text.is_estimated(judgement, name))
         lines.append(f"  {label}  {name:<{width}}  {worth}")
     lines += [f"  {words}" for words in text.explanation_lines(judgement)]
     lines += [f"  {judgement.note}"] if judgement.note else []

@@ -15,6 +15,7 @@ from bgfmt.extras.matches.model import Cube, Dice
 from bgfmt.extras.matches.plays import Hop, WrittenPlay
 from bgfmt.game.board import Position
 from bgfmt.game.identifiers import position_id
+from bgfmt.game.moves import notation
 
 MAX_PROBLEMS = 100  # of a game; a file of nothing else would fill the memory
 NO_PLAY = "no play, although one is legal"
@@ -145,7 +146,7 @@ class GameWalk:
         else:
             self._turn_to(player, at)
             if self.crawford or self.owner not in (None, player):
-                self.problem(at, "a double that the rules do not allow")
+                self.problem(at, f"{self.name(player)} doubles, which the rules do not allow")
             elif not any(r.kind in ("play", "dance", "set") for r in self.records):
                 self.problem(at, "a double before the first roll")
         expected = self.cube << (len(self.offers) + 1)
@@ -286,7 +287,12 @@ class GameWalk:
         self._add("play", player, at, dice=dice, moves=play.moves, after=after, legal=play.legal)
         self._set_board(player, after)
         if not play.legal:
-            self.problem(at, NO_PLAY if after == before else "a play that the rules do not allow")
+            if after == before:
+                self.problem(at, NO_PLAY)
+            else:
+                played = notation(play.moves) if play.moves else f"the board {position_id(after)}"
+                what = f"{self.name(player)} plays {dice[0]}{dice[1]}: {played}"
+                self.problem(at, f"{what}, which the rules do not allow")
         self.over = not after.us.chequers
         self.turn = 1 - player
 

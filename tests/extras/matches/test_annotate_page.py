@@ -18,7 +18,16 @@ import pytest
 import bgfmt
 from bgfmt.cli import run
 from bgfmt.extras.matches import read
-from bgfmt.extras.matches.annotate import Judge, MatchReport, Report, annotate_file, graph, judge_match, page
+from bgfmt.extras.matches.annotate import (
+    Judge,
+    MatchReport,
+    Report,
+    annotate_file,
+    graph,
+    judge_match,
+    page,
+    text,
+)
 from bgfmt.extras.matches.annotate.report import FIGURES, Unread
 from bgfmt.game import display
 from bgfmt.game.board import Position, Side
@@ -149,7 +158,24 @@ def test_a_card_names_who_decides_pips_and_both_actions(report: MatchReport) -> 
     rows = re.findall(r'<th scope="row">(\w+)</th><td data-head="\w+">([^<]+)</td>', card)
     assert rows == [("Played" if one.play else "Done", one.did), ("Best", one.best)]
     assert one.loss is not None
-    assert f'<span class="loss">-{one.loss:.4f}</span>' in card
+    assert f'<span class="loss">{one.loss:.4f}</span>' in card
+
+
+@pytest.mark.slow
+def test_values_are_headed_by_what_they_are_and_passing_is_exact(report: MatchReport) -> None:
+    wrong = next(one for one in report.judgements if one.error)
+    passed = replace(wrong, did="take", best="pass", approximate=True, max_error={"equity": 0.001})
+    shown = page.page(Report([replace(report, judgements=[passed])]))
+    assert 'data-head="MWC, equity"' in shown
+    assert 'data-head="MWC, equity lost">~' in shown
+    assert passed.best_equity is not None
+    assert f'data-head="equity">{passed.best_equity:+.4f}' in shown
+    line = text.line(passed)
+    assert "take ~" in line
+    assert "best pass ~" not in line
+    worst = "\n".join(text.worst_lines(Report([report]), 1))
+    state = Report([report]).worst(1)[0][1].decision.state
+    assert f"X is {state.names[state.turn]}, O is {state.names[1 - state.turn]}" in worst
 
 
 @pytest.mark.slow
@@ -182,6 +208,7 @@ def test_a_file_with_analysis_has_its_equity_drawn() -> None:
     marked = (points[3].game, points[3].record)
     drawn = graph.equity_graph(match, {marked})
     assert (drawn.count("<polyline"), drawn.count("<circle")) == (2, 1)
+    assert graph.engine(match) == "eXtreme Gammon"
     (plain,) = read(evening().encode())
     assert graph.equity_graph(plain, ()) == ""
 

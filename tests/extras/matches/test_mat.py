@@ -103,7 +103,7 @@ def test_illegal_plays_are_walked_and_said(play: str, kind: str) -> None:
     if kind == "illegal":
         assert [r.kind for r in game.records] == ["play"] * 4
         assert [r.legal for r in game.records] == [False, True, True, True]
-        assert list(game.problems) == ["game 1, line 5: a play that the rules do not allow"]
+        assert list(game.problems) == [f"game 1, line 5: Ann plays 31: {play}, which the rules do not allow"]
     else:
         assert game.records == ()
         assert kind in game.problems[0]
@@ -356,7 +356,7 @@ def test_crawford_game_is_the_first_one_point_away() -> None:
     both = match_of(" 1) 31: 8/5 6/5", head=" 5 point match\nGame 1\n Ann : 4     Bob : 4\n")
     assert not both.games[0].crawford
     doubled = match_of(*games[3:6], " 2) Doubles => 2    Takes", head=" 5 point match\n")
-    assert "a double that the rules do not allow" in doubled.problems[0]
+    assert "doubles, which the rules do not allow" in doubled.problems[0]
 
 
 def test_jellyfish_games_have_no_heading() -> None:

@@ -39,10 +39,9 @@ def file_equities(match: Match) -> Iterator[Point]:
 
 
 def engine(match: Match) -> str:
-    """Return the program and level of the first analysis of a play in the file; StopIteration without any."""
+    """Return the program of the first analysis of a play in the file; StopIteration without any."""
     records = (record for game in match.games for record in game.records)
-    opinion = next(record.opinion for record in records if record.opinion and record.opinion.plays)
-    return printable(f"{opinion.engine} {opinion.level}".strip())
+    return printable(next(one.opinion.engine for one in records if one.opinion and one.opinion.plays))
 
 
 def equity_graph(match: Match, errors: Collection[tuple[int, int]]) -> str:

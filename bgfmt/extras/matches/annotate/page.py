@@ -45,7 +45,7 @@ NOTE = (
     "those of approximate decisions. MWC is the match winning chance. Race PR (500 times the equity lost a "
     "decision, as eXtreme Gammon counts) and race mEMG (thousandths of it, as gnubg does) are of the race alone. "
     "Doubtful, bad and very bad begin at 0.04, 0.08 and 0.16, as gnubg marks them; XG errors and blunders at "
-    "0.02 and 0.08."
+    "0.02 and 0.08. These five count close decisions too. Only errors have boards."
 )
 
 
@@ -116,7 +116,7 @@ def _body(report: Report, most: int, made: date) -> Iterator[str]:
         yield from _graph(shown[id(report.matches[0])])
     worst = report.worst(most)
     if worst:
-        heading = f"The {len(worst)} worst" if len(worst) > 1 else "The worst"
+        heading = f"The {len(worst)} worst errors" if len(worst) > 1 else "The worst error"
         yield f'<h2>{heading}</h2><p class="soft">By equity lost; the dice have no part in it.</p>'
         yield from _cards([(shown[id(one)], judgement) for one, judgement in worst], named=several)
     cards = {id(one) for _, one in worst}
@@ -184,7 +184,9 @@ def _graph(shown: _Shown) -> Iterator[str]:
         return
     marked = " Circles mark errors in the race." if errors else ""
     yield f"<h2>Equity of {escaped(match.players[0]) or '(no name)'}, by move</h2>"
-    source = f"As {escape(engine(match))} has it in the file, before each move; games by number."
+    source = (
+        f"Before each move, as {escape(engine(match))} analysed it in the file. Each number begins a game."
+    )
     yield f'<p class="soft">{source}{marked}</p>{graph}'
 
 
@@ -261,9 +263,10 @@ def _compare(one: Judgement) -> str:
         ("Played" if one.play else "Done", one.did, one.equity, one.mwc, one.loss),
         ("Best", one.best, one.best_equity, one.best_mwc, None),
     ):
-        chance = [_percent(mwc, about=one.approximate)] * match
-        lost = f'<span class="loss">-{loss:.4f}</span>' if loss is not None and loss > ERROR else ""
-        lines.append((name, escaped(action), *chance, _number(equity, about=one.approximate), lost))
+        about = text.is_estimated(one, action)
+        chance = [_percent(mwc, about=about)] * match
+        lost = f'<span class="loss">{loss:.4f}</span>' if loss is not None and loss > ERROR else ""
+        lines.append((name, escaped(action), *chance, _number(equity, about=about), lost))
     return _table(heads, lines)
 
 
@@ -292,7 +295,8 @@ def _match(shown: _Shown, cards: set[int], *, named: bool) -> Iterator[str]:
         yield from _cards([(shown, one) for one in rest], named=False)
         yield "</details>"
     if report.judgements:
-        heads = ["where", "player", "roll", "done", "best", "equity", "loss", "verdict", "remarks"]
+        values = ["equity", "equity lost"] if report.met is None else ["MWC, equity", "MWC, equity lost"]
+        heads = ["where", "player", "roll", "done", "best", *values, "verdict", "remarks"]
         columns = "".join(f"<th>{head}</th>" for head in heads)
         yield f"<details><summary>All {pluralize(len(report.judgements), 'decision')}</summary>"
         yield f'<table class="wide list"><thead><tr>{columns}</tr></thead><tbody>'
@@ -314,8 +318,8 @@ def _row(shown: _Shown, one: Judgement, heads: list[str]) -> str:
         f"{state.dice[0]}-{state.dice[1]}" if state.dice else "",
         escaped(one.did),
         "" if right else escaped(one.best),
-        text.format_equity(one.equity, one.mwc, about=one.approximate),
-        text.format_loss(one).strip("()"),
+        text.format_equity(one.equity, one.mwc, about=text.is_estimated(one, one.did)),
+        text.format_loss(one, sign=""),
         one.verdict,
         escaped("; ".join(text.remarks(one)), 400),
     ]

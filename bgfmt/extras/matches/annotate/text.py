@@ -25,14 +25,19 @@ def format_equity(equity: float | None, mwc: float | None, *, about: bool = Fals
     return f"{sign}{equity:+.5f}" if mwc is None else f"{sign}{100 * mwc:.3f} % {equity:+.3f}"
 
 
-def format_loss(one: Judgement) -> str:
-    """Format the loss of a decision in brackets as a negative number: "(-1.655 %, -0.033)"; "" without a loss."""
+def is_estimated(one: Judgement, choice: str) -> bool:
+    """Return True if the value of a choice is an estimate, which the value of passing never is."""
+    return one.approximate and choice != "pass"
+
+
+def format_loss(one: Judgement, sign: str = "-") -> str:
+    """Format the loss of a decision with a sign before each number: "-1.655 %, -0.033"; "" without a loss."""
     if one.loss is None or one.loss <= ERROR:
         return ""
-    sign = "~" if one.approximate else ""
+    about = "~" if one.approximate else ""
     if one.loss_mwc is None:
-        return f"({sign}-{_format_positive(one.loss, 5)})"
-    return f"({sign}-{_format_positive(100 * one.loss_mwc, 3)} %, -{_format_positive(one.loss, 3)})"
+        return f"{about}{sign}{_format_positive(one.loss, 5)}"
+    return f"{about}{sign}{_format_positive(100 * one.loss_mwc, 3)} %, {sign}{_format_positive(one.loss, 3)}"
 
 
 def _format_positive(number: float, digits: int) -> str:
@@ -44,16 +49,17 @@ def _format_positive(number: float, digits: int) -> str:
 
 def line(one: Judgement) -> str:
     """Format a judgement as one line: what was done, its equity, what was best, and remarks."""
-    best = f"best {one.best} {format_equity(one.best_equity, one.best_mwc, about=one.approximate)}"
+    value = format_equity(one.best_equity, one.best_mwc, about=is_estimated(one, one.best))
+    best = f"best {one.best} {value}"
     if one.verdict == "illegal":
         return f"{one.did} ({one.note}), {best}"
-    text = f"{one.did} {format_equity(one.equity, one.mwc, about=one.approximate)}"
+    text = f"{one.did} {format_equity(one.equity, one.mwc, about=is_estimated(one, one.did))}"
     if one.verdict == "forced":
         return f"{text}, the only play"
     loss = format_loss(one)
     right = "right" if one.open_error is None else "probably right"
     notes = "; ".join(remarks(one))
-    return text + (f" {loss}, {best}" if loss else f", {right}") + (f" ({notes})" if notes else "")
+    return text + (f" ({loss}), {best}" if loss else f", {right}") + (f" ({notes})" if notes else "")
 
 
 def remarks(one: Judgement) -> list[str]:
@@ -200,7 +206,12 @@ def worst_lines(report: Report, most: int = WORST) -> Iterator[str]:
     for place, (one_match, one) in enumerate(report.worst(most), 1):
         name = f"{printable(one_match.file)}, " if several else ""
         yield f"{place}. {name}{where(one)}, {score(one)}"
-        yield draw(one.decision.state.position)
+        state = one.decision.state
+        first, second = (
+            printable(state.names[player]) or "(no name)" for player in (state.turn, 1 - state.turn)
+        )
+        yield f"   X is {first}, O is {second}"
+        yield draw(state.position)
         yield f"   {line(one)}"
         yield from (f"   {words}" for words in explanation_lines(one))
         yield ""
