@@ -13,6 +13,7 @@ from bgfmt.analysis.cube import CubeAction
 from bgfmt.cli import asking, options
 from bgfmt.cli.sections import section
 from bgfmt.cli.sourcing import source_line
+from bgfmt.errors import TooMuchWorkError
 from bgfmt.game.drawing import pluralize
 from bgfmt.game.state import GameState
 
@@ -78,7 +79,8 @@ def cube(
             )
         answer = questions.cube(advisor, questions.state_of(said.position, question), **specific)
         aside = asking.explain_ignored(advisor, answer, question, said.paths)
-        asking.say(said.position, answer, lambda: answer_lines(answer), aside, as_json, style)
+        refusal = advisor.sources.results.find_refusal(answer.state.position)
+        asking.say(said.position, answer, lambda: answer_lines(answer, refusal), aside, as_json, style)
         if plot:
             charts = asking.load_charts()
             if isinstance(answer, questions.ScoresAnswer):
@@ -99,8 +101,12 @@ def heading(state: GameState) -> list[str]:
 
 def answer_lines(
     answer: questions.CubeAnswer | questions.MatchCubeAnswer | questions.ScoresAnswer,
+    refusal: TooMuchWorkError | None = None,
 ) -> list[str]:
-    """Format the answer to a query about the cube (for money, at a score, or at all scores) as lines of text."""
+    """Format the answer to a query about the cube (for money, at a score, or at all scores) as lines of text.
+
+    refusal : see `source_line`.
+    """
     if isinstance(answer, questions.ScoresAnswer):
         return grid_lines(answer)
     if isinstance(answer, questions.MatchCubeAnswer):
@@ -114,7 +120,7 @@ def answer_lines(
     lines.append("  equity of rolling without doubling: " + columns)
     if equities.gammons != "none":
         lines.append(f"  gammons are possible and {equities.gammons}")
-    lines.append(f"  {source_line(equities)}")
+    lines.append(f"  {source_line(equities, refusal)}")
     action = answer.action
     lines += action_lines(action) if action.may_double else ["", action.action]
     return [*lines, *insight_lines(answer)]

@@ -227,6 +227,13 @@ def test_an_oracle_settles_what_an_estimate_leaves_open(ask):
     assert ": money equity, cube centered (rollout)\n" in play
 
 
+def test_an_estimate_names_the_limit_of_a_calculation(ask):
+    line = 'cube gnubg_ts0.bd "2 1 0 0 0 0 1 / 1 1 0 0 0 0 1" --limit'
+    needed = re.search(r"a --limit of at least (\d+)", ask(f"{line} 10")[1])
+    assert needed is not None
+    assert "calculated exactly" in ask(f"{line} {4 * int(needed[1])}")[1]
+
+
 @pytest.mark.slow
 def test_every_race_has_an_answer(ask):
     for text in (
