@@ -18,10 +18,10 @@ from typing import Any
 
 import click
 
-from bgfmt import __version__, errors
+from bgfmt import __version__, errors, jit
 from bgfmt.cli import options
 from bgfmt.cli.sections import OTHER, SECTIONS, section_of
-from bgfmt.cli.terminal import announce_compilation, say
+from bgfmt.cli.terminal import Progress, say
 from bgfmt.errors import BgfmtError, NotCoveredError, VerificationError
 from bgfmt.tables.registry import EntryPoint, entry_points, installed_names
 
@@ -52,8 +52,7 @@ class Commands(options.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with announce_compilation():
-                return super().invoke(ctx)
+            return super().invoke(ctx)
         except KeyboardInterrupt:  # click would write an empty line before it says so
             raise click.Abort from None
 
@@ -99,7 +98,9 @@ def main(arguments: list[str] | None = None) -> None:
     sys.unraisablehook = _interrupt_again
     errors.end_lost = _end_lost
     try:
-        code = run(arguments)
+        quiet = "--quiet" in (sys.argv if arguments is None else arguments)
+        with jit.watching(Progress("bgfmt", always=True, quiet=quiet).compiling):
+            code = run(arguments)
     except KeyboardInterrupt:  # a second one, while the first was reported
         code = 130
     with suppress(ValueError):  # not in the main thread

@@ -6,14 +6,12 @@ be written while a progress line is shown is written by `say`, which ends that l
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,7 +19,7 @@ import click
 
 from bgfmt.storage.system import UNITS, format_size
 
-__all__ = ["LABEL", "SILENT_SECONDS", "Progress", "announce_compilation", "clock", "echo_made", "say"]
+__all__ = ["LABEL", "SILENT_SECONDS", "Progress", "clock", "echo_made", "say"]
 
 
 SILENT_SECONDS = 0.5  # seconds of work before its progress is shown
@@ -113,18 +111,6 @@ class Progress:
 
     def __exit__(self, *_: object) -> None:
         Progress.end()
-
-
-@contextlib.contextmanager
-def announce_compilation() -> Iterator[None]:
-    """Report on the terminal the first kernel compiled inside this block, unless a progress bar does."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from bgfmt import jit
-
-    with jit.watching(Progress("bgfmt").compiling):
-        yield
 
 
 def _short(number: float) -> str:

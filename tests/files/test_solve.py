@@ -318,6 +318,20 @@ def test_the_first_time_it_says_that_it_compiles(tmp_path: Path) -> None:
     assert _in_a_terminal(*words, "--quiet", NUMBA_CACHE_DIR=str(tmp_path / "other")) == ""
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("by_numba")
+def test_a_query_says_without_a_terminal_that_it_compiles(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "bgfmt", "verify", str(GOLDEN / "gnubg" / "os_p03.bd")]
+    for words, cache, expected in (
+        ([], "first", "bgfmt: compiling, once\n"),
+        ([], "first", ""),
+        (["--quiet"], "second", ""),
+    ):
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / cache)}
+        done = subprocess.run([*command, *words], env=environment, capture_output=True, text=True, check=True)
+        assert done.stderr == expected
+
+
 def test_progress_says_no_rate_before_there_is_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
