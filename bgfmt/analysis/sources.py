@@ -594,8 +594,15 @@ def _hyper_numbers(table: HyperSides, positions: Sequence[Position], jacoby: boo
 def _equities(
     position: Position, chances: Sequence[float | None], equities: Any, **origin: Any
 ) -> PositionEquities:
-    """Build an answer from probabilities (win, win gammon, lose gammon) and equities in the order of `COLUMNS`."""
+    """Build an answer from probabilities (win, win gammon, lose gammon) and equities in the order of `COLUMNS`.
+
+    Without a win probability the errors in `origin` do not name it.
+    """
     win, won, lost = chances
+    if win is None:
+        for kind in ("max_error", "usual_error"):
+            if origin.get(kind):
+                origin[kind] = {name: error for name, error in origin[kind].items() if name != "win"}
     origin |= dict(zip(COLUMNS, map(float, equities), strict=True))
     return PositionEquities(position=position, win=win, win_gammon=won, lose_gammon=lost, **origin)
 

@@ -331,7 +331,8 @@ function ofCalculation(position, { onRoll, error, usual, source }) {
   const found = Object.fromEntries(MONEY.map((name, k) => [name, onRoll[k]]));
   const gammons = hasGammons(position);
   const none = gammons ? null : 0;
-  const each = (value) => Object.fromEntries(["win", ...COLUMNS].map((name) => [name, value]));
+  const names = gammons ? COLUMNS : ["win", ...COLUMNS];
+  const each = (value) => Object.fromEntries(names.map((name) => [name, value]));
   const errors = { max_error: each(error), ...(usual === null ? {} : { usual_error: each(usual) }) };
   const win = gammons ? null : (found.cubeless + 1) / 2;
   return { win, win_gammon: none, lose_gammon: none, ...found, gammons: gammons ? "counted" : "none", source, table: null, approximate: usual !== null, ...errors };
@@ -454,7 +455,7 @@ async function equities(all, position, calculation, more) {
   const counted = full && counts(table);
   const { cubeless, owned, centered, opponent } = await table.lookup(position, more);
   const known = errorsOf(table);
-  const errors = { win: known[0] / 2, ...Object.fromEntries(COLUMNS.map((c, k) => [c, known[k]])) };
+  const errors = { ...(counted ? {} : { win: known[0] / 2 }), ...Object.fromEntries(COLUMNS.map((c, k) => [c, known[k]])) };
   const chances = { win: counted ? null : cubeless / 2 + 0.5, win_gammon: counted ? null : 0, lose_gammon: counted ? null : 0 };
   return { ...chances, cubeless, owned, centered, opponent, gammons: counted ? "counted" : full ? "ignored" : "none", ...origin(table, errors), ...(isProved(table) ? {} : { [UNPROVED]: true }) };
 }
