@@ -36,7 +36,9 @@ class Insight(Plain):
     market_losers: Annotated[
         Chance, "Probability that after both sides' next rolls a double is passed or the game is won."
     ]
-    losing_rolls: Annotated[Mapping[str, float], "Rolls that lose the market, with their probabilities."]
+    losing_rolls: Annotated[
+        Mapping[str, float], "Rolls that can lose the market, with the probability that each does."
+    ]
     rolls: tuple[tuple[str, float], ...]
 
     @property

@@ -66,7 +66,7 @@ class Limits:
     close : where the rounding of a table leaves the decision open (about half a second).
     alone : where no table covers the position (any six chequers against six on six points).
     beside : where a one-sided table can estimate instead (a few ms).
-    match : at a match score (some forty seconds of two cores).
+    match : at a match score (about ten seconds of two cores).
     rolls : for the distribution of rolls of one side (10,000 boards, a quarter of a second); 0 for none.
     small : for up to eight chequers a side on six points, if larger than the limit that holds otherwise.
     """
@@ -74,7 +74,7 @@ class Limits:
     close: int = 12_000_000
     alone: int = 4_000_000
     beside: int = 400_000
-    match: int = 400_000_000
+    match: int = 100_000_000
     rolls: int = 4_000_000
     small: int = 0
 
@@ -88,7 +88,7 @@ class Limits:
 
 #: for a single query that somebody waits for, about ten seconds of two cores: any nine chequers against nine on
 #: six points
-ASKED = Limits(alone=100_000_000, beside=100_000_000, match=100_000_000, rolls=400_000_000)
+ASKED = Limits(alone=100_000_000, beside=100_000_000, rolls=400_000_000)
 #: for an engine in the middle of a game: about a second
 PLAYING = Limits(match=24_000_000)
 

@@ -214,7 +214,7 @@ def grid_lines(answer: questions.ScoresAnswer) -> list[str]:
     across = "".join(f"{other:>5}" for other in range(1, grid.upto + 1))
     out.append(f"you need{across}   the other side needs")
     out += [f"{mine:>8}{''.join(f'{code:>5}' for code in row)}" for mine, row in enumerate(_codes(answer), 1)]
-    out += ["", "In the Crawford game nobody doubles; 1-away rows and columns are those after it."]
+    out += ["", "Scores with a 1 are after the Crawford game, in which nobody may double."]
     seen = dict.fromkeys(cell.code for cell in grid.cells.values())
     return out + [f"{name} {WORDS.get(name, name)}" for name in seen]
 

@@ -167,7 +167,7 @@ export interface Insight {
   live_take_point: number;
   /** Probability that after both sides' next rolls a double is passed or the game is won. */
   market_losers: number;
-  /** Rolls that lose the market, with their probabilities. */
+  /** Rolls that can lose the market, with the probability that each does. */
   losing_rolls: Record<string, number>;
   /** Three best rolls, with equities of no double. */
   best_rolls: Record<string, number>;

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import bgfmt
 from bgfmt import GameState, Position, Side, met
 from bgfmt.analysis import Advisor, Library
 from bgfmt.analysis import library as libraries
-from bgfmt.analysis.sources import Sources
+from bgfmt.analysis.sources import ASKED, Limits, Sources
 from bgfmt.cli import run
 from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.files import gnubg_folders as folders
@@ -67,6 +68,11 @@ def test_the_numbers_of_before(advisor: Advisor) -> None:
 
 
 @pytest.mark.slow
+def test_a_query_of_many_may_not_take_longer_than_a_single_one() -> None:
+    single = asdict(ASKED)
+    assert all(limit <= single[name] for name, limit in asdict(Limits()).items())
+
+
 def test_an_answer_says_where_it_comes_from(advisor: Advisor) -> None:
     action = advisor.cube(GameState.of(HERE))
     assert (action.source, action.table) == ("two-sided", "ts_06x04.bd")

@@ -402,7 +402,9 @@ def test_an_estimate_that_counts_gammons_may_be_too_good_or_not():
         action = advisor.cube(state_of("2D2lCgC43p0AAA", Question(away="2-1")))
         equities = advisor.equities(state_of("2D2lCgC43p0AAA", Question()))
     assert equities.win is None
-    assert set(equities.max_error) == set(equities.usual_error) == {"cubeless", "owned", "centered", "opponent"}
+    assert (
+        set(equities.max_error) == set(equities.usual_error) == {"cubeless", "owned", "centered", "opponent"}
+    )
     assert action.approximate
     assert abs(action.double_margin) < action.error
     assert not action.sure

@@ -110,8 +110,6 @@ def page() -> str:
             ", ".join(f"[{form}]({form}.md)" for form in names) for names in (holders(table), lossy(table))
         )
         lines.append(f"| {name} | {whole} | {more} |")
-    every = [frozenset(pair) for table in tables().values() for pair in pairs(table)]
-    lines += ["", f"That makes {len(set(every))} pairs of formats."]
     return "\n".join(lines)
 
 
