@@ -63,7 +63,7 @@ def _load_command(entry: EntryPoint) -> click.Command:
         return entry.load()  # type: ignore[no-any-return]
     except Exception as error:  # another package may fail in any way: its command is named, the others go on
         whose = "" if entry.value.startswith("bgfmt.") else "plugin "
-        reason = f"the {whose}command {entry.name!r} does not load: {type(error).__name__}: {error}"
+        reason = f"the {whose}command {entry.name!r} does not load: {entry.explain(error)}"
 
     def refuse(**_: Any) -> None:
         raise click.ClickException(reason)

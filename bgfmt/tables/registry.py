@@ -35,6 +35,19 @@ class EntryPoint(NamedTuple):
         module, _, attribute = self.value.partition(":")
         return getattr(import_module(module), attribute) if attribute else import_module(module)
 
+    def explain(self, error: Exception) -> str:
+        """Return why the entry point does not load, given what `load` raised.
+
+        If bgfmt itself has no such module or attribute, its metadata are those of another version.
+        """
+        reason = f"{type(error).__name__}: {error}"
+        absent = isinstance(error, AttributeError) or str(getattr(error, "name", None)).startswith("bgfmt.")
+        if absent and self.value.startswith("bgfmt."):
+            reason += (
+                "; bgfmt was installed from other code: install it again (in a checkout: pip install -e .)"
+            )
+        return reason
+
     def is_installed(self) -> bool:
         """Return whether the package of the module is present; False in an installation without that extra."""
         from importlib.util import find_spec
@@ -119,7 +132,7 @@ class Registry(Mapping[str, T], Generic[T]):
                 raise
             except Exception as error:  # a plugin may fail in any way
                 if self.points[name].is_installed():
-                    self.broken[name] = f"{type(error).__name__}: {error}"
+                    self.broken[name] = self.points[name].explain(error)
                 raise KeyError(name) from error
         return self._loaded[name]
 

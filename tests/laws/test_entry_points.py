@@ -121,6 +121,23 @@ def test_extras_do_not_know_each_other() -> None:
     assert {(a, b) for a, b in found if a != b and b in extras} == set(BETWEEN_EXTRAS)
 
 
+@pytest.mark.parametrize(
+    ("value", "stale"),
+    [
+        ("bgfmt.cli.absent:verb", True),
+        ("bgfmt.cli.cube:absent", True),
+        ("bgfmt.absent.part:verb", True),
+        ("absent_plugin:verb", False),
+        ("json:absent", False),
+    ],
+)
+def test_what_bgfmt_itself_does_not_have_is_to_be_installed_again(value: str, stale: bool) -> None:
+    point = registry.EntryPoint("x", value)
+    with pytest.raises((ImportError, AttributeError)) as raised:
+        point.load()
+    assert ("install it again" in point.explain(raised.value)) == stale
+
+
 def test_entry_points_are_read_as_by_importlib_metadata(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
