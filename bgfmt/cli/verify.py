@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -22,6 +23,7 @@ from bgfmt.storage import check_output, create
 from bgfmt.verifier import report as pages
 from bgfmt.verifier import words
 from bgfmt.verifier.measures import measure_of
+from bgfmt.verifier.repair import may_be_repairable
 
 __all__ = ["ANNOUNCED_SECONDS", "COLOURS", "LEVELS", "SHOWN_FINDINGS", "repair", "verify"]
 
@@ -116,6 +118,9 @@ def verify(
             "with published bytes" if r.known_as and r.status == "unproved" else r.status for r in reports
         )
         say(f"{len(files)} files: {', '.join(f'{count} {status}' for status, count in counts.items())}")
+    if not as_json and not quiet and any(map(may_be_repairable, reports)):
+        name = shlex.quote(files[0]) if len(files) == 1 else "FILE"
+        say(f"to recompute what is wrong: bgfmt repair {name} NEW")
     if write is not None:
         write(plain)
     return max(report.exit_code for report in reports)
@@ -186,7 +191,7 @@ def repair(files: tuple[str, ...], output: str | None, force: bool, as_json: boo
         raise click.UsageError("the damaged file and the file to write are needed: SRC DST")
     file = files[0]
     out = files[1] if output is None else output
-    with Progress(f"repairing {file}") as progress:
+    with Progress(f"repairing {file}", always=True) as progress:
         report = bgfmt.repair(file, out, force=force, progress=progress)
     if as_json:
         options.echo_json(report.as_dict())

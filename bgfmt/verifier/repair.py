@@ -8,6 +8,7 @@ file, which is the task of `bgfmt solve`.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -21,8 +22,10 @@ from bgfmt.files.database import describe_foreign, read_source
 from bgfmt.formats import Format, Salvage
 from bgfmt.solver.machine import thread_count
 from bgfmt.storage import MemorySink, PathLike, Source, create, open_source
+from bgfmt.tables import Table
 from bgfmt.verifier import checks
-from bgfmt.verifier.proofs import Request, proof_of
+from bgfmt.verifier.findings import Status
+from bgfmt.verifier.proofs import PROOFS, Proof, Request, proof_of
 from bgfmt.verifier.report import Report, merge_reports
 from bgfmt.verifier.spread import Progress
 from bgfmt.verifier.verification import Verification, parts_of
@@ -31,6 +34,7 @@ from bgfmt.verifier.words import plural
 MIN_RIGHT_SHARE = 0.5
 MIN_RIGHT_SHARE_OTHER_HEADER = 0.8  # where the header would have to say something else
 SUFFICIENT_SHARE = 0.9  # a candidate of which so much is right is taken without looking further
+CLEAR_SHARE = 0.25  # a table of which so much is right has the header that it should have
 MAX_FILE_BYTES = 2 << 30
 TYPICAL_CANDIDATES = 48  # candidates, about, of a file that none explains
 
@@ -60,10 +64,14 @@ class RepairedTable:
     solve_command: str
 
     @property
+    def is_intact(self) -> bool:
+        """True if the file begins with the header of this table and has nothing after it."""
+        return self.min_share == MIN_RIGHT_SHARE and not self.left_over
+
+    @property
     def is_sufficient(self) -> bool:
         """True if so many entries were right already that no other reading of the damaged file is tried."""
-        intact = self.min_share == MIN_RIGHT_SHARE and not self.left_over
-        return self.share > SUFFICIENT_SHARE or (intact and self.share >= self.min_share)
+        return self.share > SUFFICIENT_SHARE or (self.is_intact and self.share >= self.min_share)
 
     @property
     def share(self) -> float:
@@ -110,11 +118,13 @@ def repair(path: PathLike, out: PathLike, force: bool = False, progress: Progres
             if cause := describe_foreign(rest[: 1 << 16]):
                 raise UnknownFormatError(f"{name}: {cause}")
             kind = VerificationError if pieces or best or reason else UnknownFormatError
-            reason = reason or "it is not a table that can be recomputed"
+            if kind is UnknownFormatError:
+                raise kind(f"{name}: not repairable: no table of a known format is found in it")
             again = "it must be solved again"
             if best is not None:
-                reason = f"at best {best.share:.0%} of it is right, and {best.min_share:.0%} must be"
-                again += f" ({best.solve_command})" if best.min_share == MIN_RIGHT_SHARE else ""
+                share = math.floor(1000 * best.share) / 10
+                reason = f"at most {share} % of it is right, {100 * best.min_share:.0f} % are needed"
+                again += f": {best.solve_command}" if best.min_share == MIN_RIGHT_SHARE else ""
             raise kind(f"{name}: not repairable: {reason}; {again}")
         before = rest
         rest = rest[best.consumed :]
@@ -167,6 +177,13 @@ def _prove(data: bytes, name: str, progress: Progress | None) -> Report:
     return merge_reports(name, reports)
 
 
+def may_be_repairable(report: Report) -> bool:
+    """Return True if a file was found damaged, and is not known to be of a kind that cannot be recomputed."""
+    damaged = report.status in (Status.DAMAGED.value, Status.CLAIMS.value)
+    kind = PROOFS.get(report.kind, Proof) if report.kind else None
+    return damaged and (kind is None or kind.recompute is not Proof.recompute)
+
+
 def _find_best(data: bytes, name: str, progress: Progress | None) -> tuple[RepairedTable | None, str]:
     """Return the candidate of which most is right, or None and the reason why there is none."""
     best: RepairedTable | None = None
@@ -174,10 +191,12 @@ def _find_best(data: bytes, name: str, progress: Progress | None) -> tuple[Repai
     intact = False
     for tried, (form, found) in enumerate(_candidates(data, name)):
         if progress is not None:
-            progress(min(tried, TYPICAL_CANDIDATES), TYPICAL_CANDIDATES)
+            progress(min(tried, TYPICAL_CANDIDATES - 1), TYPICAL_CANDIDATES)
         intact |= found.sure
         if intact and found.how and not found.sure:
             continue  # neither its header nor its bytes as they stand
+        if best is not None and best.is_intact and best.share > CLEAR_SHARE and not found.sure:
+            continue
         try:
             mended = mend(form, found, data)
         except VerificationError as error:
@@ -217,14 +236,31 @@ def mend(form: Format[Any], found: Salvage, data: bytes) -> RepairedTable:
     form : the format. found : what the damaged file may have been, with its numbers. data : the damaged file's bytes
     from the table's start on.
     """
-    right, changed = proof_of(found.table).recompute(found.table, thread_count(None))
+    proof = proof_of(found.table)
+    least = MIN_RIGHT_SHARE if found.sure else MIN_RIGHT_SHARE_OTHER_HEADER
+    solved = proof.solve_command(found.table)
+    impossible = count_impossible_rows(found.table)
+    if impossible > (1 - least) * found.table.entries:  # no need to recompute it
+        return RepairedTable(data, len(data), impossible, found.table.entries, found.how, 0, least, solved)
+    right, changed = proof.recompute(found.table, thread_count(None))
     memory = MemorySink()
     form.write(right, memory)  # type: ignore[arg-type]
     taken = len(data) if form.fills else len(memory.data)
     after = data[taken:]
     left_over = 0 if formats.resembles(after) else len(after)
-    least = MIN_RIGHT_SHARE if found.sure else MIN_RIGHT_SHARE_OTHER_HEADER
-    solved = f"bgfmt solve {right.kind}, of {right.points} points and {right.chequers} chequers"
     return RepairedTable(
         bytes(memory.data), taken, changed, right.entries, found.how, left_over, least, solved
     )
+
+
+def count_impossible_rows(table: Table) -> int:
+    """Return how many rows of a one-sided table break a rule of theory (`Table.breaches`); 0 for other kinds."""
+    if table.entries != table.positions:
+        return 0
+    count = 0
+    for rows, block in table.blocks():
+        broken = np.zeros(rows.stop - rows.start, bool)
+        for breach in table.breaches(rows.start, block):
+            broken |= breach.bad
+        count += int(broken.sum())
+    return count

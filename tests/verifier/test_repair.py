@@ -14,6 +14,8 @@ import bgfmt
 from bgfmt.cli import run
 from bgfmt.errors import OutputExistsError, UnknownFormatError, VerificationError
 from bgfmt.verifier import repair as repairing
+from bgfmt.verifier.proofs import proof_of
+from bgfmt.verifier.proofs.one_sided import OneSidedProof
 from tests.support import damage
 
 FILES = (
@@ -98,7 +100,7 @@ def test_a_file_cut_short_is_not_taken_for_others(golden: Path, tmp_path: Path) 
     (tmp_path / "cut.bd").write_bytes(
         original[: half // 2] + bytes(half // 4) + original[half * 3 // 4 : half]
     )
-    with pytest.raises(VerificationError, match="bgfmt solve two-sided, of 6 points and 3 chequers"):
+    with pytest.raises(VerificationError, match=r"bgfmt solve two-sided 6x3 -o FILE$"):
         bgfmt.repair(tmp_path / "cut.bd", tmp_path / "other.bd")
 
 
@@ -106,8 +108,52 @@ def test_a_file_cut_short_is_not_taken_for_others(golden: Path, tmp_path: Path) 
 def test_too_little_that_is_right_is_said_so(golden: Path, tmp_path: Path) -> None:
     path = tmp_path / "cut.bd"
     path.write_bytes((golden / "gnubg/ts_05x04.bd").read_bytes()[:40000])
-    with pytest.raises(VerificationError, match=r"at best \d+% of it is right, and \d+% must be"):
+    with pytest.raises(
+        VerificationError, match=r"at most \d+\.\d % of it is right, \d+ % are needed; it must be"
+    ):
         bgfmt.repair(path, tmp_path / "out.bd")
+
+
+def test_what_cannot_be_half_right_is_not_recomputed(golden: Path, tmp_path: Path) -> None:
+    """Rows that do not add up are wrong; other headers and shifts of the file are not tried in full either."""
+    path = tmp_path / "cut.bd"
+    path.write_bytes((golden / "gnubg/os_p06.bd").read_bytes()[:900_000])
+    with (
+        patch.object(OneSidedProof, "recompute", side_effect=AssertionError),
+        pytest.raises(VerificationError, match=r"at most 49\.\d % .*: bgfmt solve one-sided 6x15 -o FILE$"),
+    ):
+        bgfmt.repair(path, tmp_path / "out.bd")
+
+
+def test_the_command_that_solves_a_damaged_table_again(golden: Path, tmp_path: Path) -> None:
+    for name, command in (
+        ("os_p02.bd", "one-sided 2x15 -o FILE"),
+        ("ts_03x03_cubeless.bd", "two-sided 3x3 -o FILE --cubeless"),
+        ("os_p03_nd.bd", "normal-distribution 3x15 -o FILE"),
+        ("hyper1.bd", "hypergammon 1 --recipe gnubg -o FILE"),
+    ):
+        table = bgfmt.load(golden / "gnubg" / name)
+        found = proof_of(table).solve_command(table)
+        assert found.startswith(f"bgfmt solve {command}")
+        words = found.replace("FILE", str(tmp_path / name)).split()[1:]
+        assert run([*words, "--plan"]) == 0
+
+
+def test_verify_names_the_command_that_repairs(
+    golden: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = (golden / "gnubg/ts_03x03.bd").read_bytes()
+    good, bad, noise = (tmp_path / name for name in ("good.bd", "b d.bd", "noise.bd"))
+    good.write_bytes(data)
+    bad.write_bytes(data[:-20])
+    noise.write_bytes(b"noise")
+    for files, last in (
+        ([bad], f"to recompute what is wrong: bgfmt repair '{bad}' NEW"),
+        ([bad, good, bad], "to recompute what is wrong: bgfmt repair FILE NEW"),
+        ([good, noise], "2 files: 1 proved, 1 not readable"),
+    ):
+        run(["verify", *map(str, files)])
+        assert capsys.readouterr().out.splitlines()[-1] == last
 
 
 @pytest.mark.slow

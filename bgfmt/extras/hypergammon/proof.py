@@ -235,6 +235,9 @@ class HyperProof(Proof[T]):
 
     check: ClassVar[type[Check]] = Check
 
+    def solve_command(self, table: T) -> str:
+        return f"bgfmt solve hypergammon {table.chequers} --recipe {self.check.recipe} -o FILE"
+
     def prove(self, table: T, request: Request) -> Outcome:
         return self.check(table, request).prove()
 

@@ -190,6 +190,11 @@ class Proof(Generic[T]):
         made: Table = solver.solve(threads=threads, progress=progress)
         return made
 
+    def solve_command(self, table: T) -> str:
+        """Return the command line that solves a table of this kind, size and recipe into FILE."""
+        size = f"{table.points}x{table.chequers}"
+        return f"bgfmt solve {self.solver or table.kind} {size}{' --recipe exact' * table.exact} -o FILE"
+
     def options(self, table: T) -> dict[str, Any]:
         """Return the solver's options, apart from size and recipe, with which such a table is solved.
 

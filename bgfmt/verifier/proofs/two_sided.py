@@ -99,6 +99,9 @@ class TwoSidedProof(Proof[StoredEquities]):
         right, wrong = recurrence.settle(rule, found.numbers if complete else None)
         return replace(table, equities=right), len(wrong)
 
+    def solve_command(self, table: StoredEquities) -> str:
+        return super().solve_command(table) + " --cubeless" * (not table.cubeful)
+
     def options(self, table: StoredEquities) -> dict[str, Any]:
         return {"cubeful": table.cubeful}
 
