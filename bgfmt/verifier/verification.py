@@ -274,8 +274,10 @@ class Verification:
         if outcome is not None and outcome.recipe:
             findings += self._recipe_findings(db.table, outcome.recipe)
         named = [form.name for form in formats.all_by_suffix(file)]
-        if named and db.format.name not in named:
-            findings.append(Finding(Rule.STATED, field="its name", found=f"that of a {named[0]} file"))
+        if named and db.format.name not in named and db.format.suffixes:
+            suffixes = " or ".join(db.format.suffixes)
+            found = f"{db.format.name} files end in {suffixes}, not {os.path.splitext(file)[1]}"
+            findings.append(Finding(Rule.STATED, field="its name", found=found))
         seen = self.observe(findings, outcome, reached, likely)
         about = {"format": db.format.name, "title": str(db), "kind": db.table.kind, "exact": measured}
         about["bound"] = bounded

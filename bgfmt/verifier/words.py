@@ -205,8 +205,10 @@ def _failing(outcome: Outcome, status: Status) -> str:
             f"{_share(outcome)} {verb} from what the nearest rule gives, by "
             f"{_units(outcome.largest, outcome.unit)} at most"
         )
-    first = next((f for f in outcome.findings if f.rule is Rule.ENTRY), None)
-    tail = f"; first: {message(first)}" if first else ""
+    entries = [f for f in outcome.findings if f.rule is Rule.ENTRY]
+    numbers = [f.entry or 0 for f in entries]
+    order = "first in order of pips" if numbers != sorted(numbers) else "first"
+    tail = f"; {order}: {message(entries[0])}" if entries else ""
     if outcome.wrong is None:
         verb = "does" if outcome.failing == 1 else "do"
         others = "the others, which may be wrong instead" if "seed" in outcome.facts else "the others"

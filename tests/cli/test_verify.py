@@ -111,7 +111,10 @@ def test_what_the_terminal_says(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert f"1 byte after byte {len(TABLE):,} belongs to no table" in capsys.readouterr().out
     assert run(["verify", str(named), str(named), "--until", "digest"]) == 0
     said = capsys.readouterr().out
-    assert "note      its name: that of a parquet file" in said
+    assert "note      its name: gnubg-ts files end in .bd, not .parquet" in said
+    path.write_bytes((GOLDEN / "jfile/bgns.ijf").read_bytes())
+    assert run(["verify", str(path), "--until", "digest"]) == 0
+    assert "its name: jfile files end in .ijf, not .bd" in capsys.readouterr().out
 
 
 @pytest.mark.slow
