@@ -18,6 +18,7 @@ from bgfmt.cli import options
 from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import say
 from bgfmt.errors import BgfmtError
+from bgfmt.game.drawing import pluralize
 from bgfmt.storage.digests import compute_digests
 
 
@@ -98,7 +99,8 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     lines = [("file", facts["file"]), ("size", f"{facts['size']:,} bytes"), ("format", facts["format"])]
     lines.append(("kind", facts["kind"]))
     if "points" in facts:
-        lines.append(("table", f"{facts['points']} points x {facts['chequers']} chequers"))
+        size = (pluralize(facts["points"], "point"), pluralize(facts["chequers"], "chequer"))
+        lines.append(("table", " x ".join(size)))
         lines.append(("positions", f"{facts['positions']:,} a side"))
     known = {"file", "size", "format", "title", "kind", "points", "chequers", "positions", "notes", "parts"}
     for key, value in facts.items():

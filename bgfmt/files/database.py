@@ -27,6 +27,7 @@ from bgfmt.formats import Extent, Fault, Format, Reading
 from bgfmt.formats.base import RunParts
 from bgfmt.formats.records import lasting
 from bgfmt.game.board import Position, Side
+from bgfmt.game.drawing import pluralize
 from bgfmt.storage import PathLike, Source, source_options
 from bgfmt.tables import Answer, Table
 
@@ -120,7 +121,7 @@ class Database:
         table = self.table
         facts = [self.format.title]
         if table.points:
-            facts += [f"{table.points} points", f"{table.chequers} chequers"]
+            facts += [pluralize(table.points, "point"), pluralize(table.chequers, "chequer")]
             facts.append(f"{table.positions:,} positions")
         said = table.facts() | self.format.info(Reading(table, self.extent))
         facts += [name for name in ("cubeful", "gammon", "compressed") if said.get(name)]

@@ -11,6 +11,7 @@ import numpy as np
 
 from bgfmt.errors import CapabilityError, NotCoveredError
 from bgfmt.files.database import open_database
+from bgfmt.game.drawing import pluralize
 from bgfmt.game.results import Array
 from bgfmt.storage import PathLike
 from bgfmt.tables import Coarser, Table
@@ -53,7 +54,8 @@ class Diff:
 
     def __str__(self) -> str:
         plural = "s" * (self.compared != 1)
-        what = f"{self.compared:,} position{plural} of {self.points} points and {self.chequers} chequers"
+        size = f"{pluralize(self.points, 'point')} and {pluralize(self.chequers, 'chequer')}"
+        what = f"{self.compared:,} position{plural} of {size}"
         if self.same:
             return f"the same numbers ({', '.join(self.columns)}) for all {what}"
         assert self.first is not None

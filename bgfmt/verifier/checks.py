@@ -202,6 +202,9 @@ def diagnose_unreadable(source: Source, error: errors.FormatError) -> tuple[Find
     if isinstance(error, errors.TruncatedError):
         if error.cause:
             likely = LikelyCause(Cause.TEXT)
+        elif likely is not None and likely.cause is Cause.OTHER_SIZE and error.expected_size:
+            promised = f"its header promises {error.expected_size:,} bytes, the file has {source.size:,}"
+            finding = replace(finding, found=promised)
     elif likely is not None and finding.offset == 0:  # the checksum of the whole file is wrong, not its size
         likely = None
     return finding, likely

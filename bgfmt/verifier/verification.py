@@ -147,8 +147,8 @@ def _duplicate_findings(before: list[Database], part: Database) -> list[Finding]
     sizes = [(type(db.table), db.table.points, db.table.chequers) for db in (*before, part)]
     if sizes[-1] not in sizes[:-1]:
         return []
-    how: dict[str, Any] = {"expected": "one table of a size", "found": "another", "count": part.extent.size}
-    return [Finding(Rule.LAYOUT, offset=part.extent.offset, field=str(part), **how)]
+    how: dict[str, Any] = {"expected": "one table of each kind and size", "found": f"a second {part}"}
+    return [Finding(Rule.LAYOUT, offset=part.extent.offset, field="file", count=part.extent.size, **how)]
 
 
 def _compare_with(db: Database, other: PathLike, tolerance: float | None) -> Finding:

@@ -26,7 +26,8 @@ SENTENCES = {  # of a finding, by its rule
     Rule.UNREADABLE: "{0.found}",
     Rule.BROKEN: "{0.found}",
     Rule.NO_TABLE: "{0.found}",
-    Rule.DIGEST: "it has the size and header of {0.field}, but not its bytes: expected {0.expected}, found {0.found}",
+    Rule.DIGEST: "not the bytes of a published file of its size and header ({0.field}): expected {0.expected}, "
+    "found {0.found}",
     Rule.SENSE: "row {0.entry:,}: {0.field}",
     Rule.REMADE: "row {0.entry:,} of {0.field} differs from the solver's",
     Rule.AGAINST: "not the same as {0.field}: {0.found}",

@@ -319,6 +319,15 @@ def test_formats_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.count("holds any table") >= 4
 
 
+def test_one_point_and_one_chequer(capsys: pytest.CaptureFixture[str]) -> None:
+    path = GOLDEN / "gnubg/ts_01x01.bd"
+    _, out, _ = cli(capsys, "info", path)
+    assert "1 point · 1 chequer · 2 positions" in out
+    assert "1 point x 1 chequer" in out
+    _, out, _ = cli(capsys, "diff", path, path)
+    assert out.endswith("of 1 point and 1 chequer\n")
+
+
 def test_a_format_that_is_only_written_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     table, out = GOLDEN / "gnubg/ts_03x03.bd", tmp_path / "t.csv"
     assert cli(capsys, "convert", table, out)[0] == 0

@@ -199,7 +199,9 @@ def test_a_sample_does_not_call_a_number_right_that_is_computed_from_a_wrong_one
     assert "1 entry wrong in itself; first: position" in bgfmt.verify(path).verdict
 
 
-def test_the_order_of_findings_is_named_where_it_is_not_that_of_the_file(golden: Path, tmp_path: Path) -> None:
+def test_the_order_of_findings_is_named_where_it_is_not_that_of_the_file(
+    golden: Path, tmp_path: Path
+) -> None:
     """The first entry by pips is surely wrong; another may lie before it in the file."""
     path = tmp_path / "a.bd"
     data = (golden / "gnubg" / "ts_06x03.bd").read_bytes()

@@ -111,15 +111,15 @@ def describe(found: Mapping[str, Any]) -> Iterator[str]:
 
     found : result of `measure`.
     """
-    yield "proved error bounds:"
     if "note" in found:
-        yield f"  {found['note']}"
+        yield f"no error bound is proved: {found['note']}"
         return
+    yield "proved error bounds:"
     for column, size in found["greatest"].items():
         counts = found["histogram"][column]
         bound = math.ceil(size * 1e7) / 1e7  # rounded up, so that what is printed is proved
         half = _median(counts, found)
-        yield f"  {column:<9} within {bound:.7f} of the exact equity; half of them within {half:.7f}"
+        yield f"  {column:<9} within {bound:.7f} of the exact equity; half of the entries within {half:.7f}"
     for name, count in found["decisions_open"].items():
         wrong = found["decisions_wrong"][name]
         yield f"  {plural(count, DECISION_NOUNS[name])} of {found['pairs']:,} left open, {wrong:,} decided wrongly"

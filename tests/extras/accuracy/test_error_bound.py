@@ -143,13 +143,19 @@ def test_verify_reports_bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "takes of 1,156 left open" in said
 
 
-def test_each_table_of_a_file_has_its_own_bound(golden: Path, tmp_path: Path) -> None:
+def test_each_table_of_a_file_has_its_own_bound(
+    golden: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A one-sided table behind a two-sided one has none."""
     path = tmp_path / "two.bd"
     path.write_bytes((golden / "gnubg/ts_03x03.bd").read_bytes() + (golden / "gnubg/os_p02.bd").read_bytes())
     first, second = bgfmt.verify(path, bound=True).parts
     assert "note" not in first.bound
     assert second.bound["note"] == "one-sided tables have no error bound"
+    assert run(["verify", "--bound", str(golden / "gnubg/os_p02.bd")]) == 0
+    said = capsys.readouterr().out
+    assert "no error bound is proved: one-sided tables" in said
+    assert "proved error bounds" not in said
 
 
 def test_damage_is_reported_with_a_bound_or_measured_errors_asked_for(golden: Path, tmp_path: Path) -> None:
