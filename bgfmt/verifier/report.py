@@ -34,7 +34,8 @@ SCALAR_FIELDS = (
 )  # fmt: skip
 STYLE = (  # of the page of HTML
     "body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}table{border-collapse:collapse}"
-    "td,th{border:1px solid #bbb;padding:.2em .6em;text-align:left;vertical-align:top}pre{font-size:12px}"
+    "td,th{border:1px solid #bbb;padding:.2em .6em;text-align:left;vertical-align:top}"
+    "pre{font-size:12px;overflow-x:auto}h1,p,td{overflow-wrap:anywhere}"
     ".good{color:#060}.bad{color:#a00}"
 )
 PAGE_FIELDS = (
@@ -212,7 +213,7 @@ def _blocks(report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the blocks of a report's page as (kind of block, text); for a table, its rows of (name, value)."""
     yield "title", report["file"]
     yield "bad" if report["exit_code"] else "good", report["verdict"]
-    facts = [(name, report[name]) for name in PAGE_FIELDS if report.get(name)]
+    facts = [("level" if name == "rung" else name, report[name]) for name in PAGE_FIELDS if report.get(name)]
     yield "table", facts + [(f"differences {size}", count) for size, count in report["differences"].items()]
     yield from (("text", note) for note in report["notes"])
     if report["exact"]:
@@ -254,7 +255,8 @@ def _in_line(value: object) -> str:
 def html(reports: Sequence[Mapping[str, Any]]) -> str:
     """Return an HTML page of reports in the form of `Report.as_dict`."""
     body = "\n".join(_in_html(*block) for report in reports for block in _blocks(report))
-    head = f"<meta charset='utf-8'><title>bgfmt verify</title><style>{STYLE}</style>"
+    width = "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+    head = f"<meta charset='utf-8'>{width}<title>bgfmt verify</title><style>{STYLE}</style>"
     return f"<!doctype html>\n<html lang='en'><head>{head}</head>\n<body>\n{body}\n</body></html>\n"
 
 

@@ -276,8 +276,8 @@ class Verification:
         named = [form.name for form in formats.all_by_suffix(file)]
         if named and db.format.name not in named and db.format.suffixes:
             suffixes = " or ".join(db.format.suffixes)
-            found = f"{db.format.name} files end in {suffixes}, not {os.path.splitext(file)[1]}"
-            findings.append(Finding(Rule.STATED, field="its name", found=found))
+            text = f"{db.format.name} files end in {suffixes}, not {os.path.splitext(file)[1]}"
+            findings.append(Finding(Rule.STATED, field="its name", found=text))
         seen = self.observe(findings, outcome, reached, likely)
         about = {"format": db.format.name, "title": str(db), "kind": db.table.kind, "exact": measured}
         about["bound"] = bounded

@@ -85,7 +85,7 @@ def _entry(f: Finding) -> str:
     name = f"{f.field} " if f.field else ""
     if f.expected is None:
         return f"{place}: {name}stored {_short(f.found)} does not follow from the others"
-    right = "right" if f.settled else "computed from the others"
+    right = "right" if f.settled else "computed"
     differing = _differing(f)
     if not differing:
         return f"{place}: {name}stored {_short(f.found)}, {right} {_short(f.expected)}"

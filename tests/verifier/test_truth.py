@@ -13,6 +13,8 @@ import pytest
 import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run
+from tests.conftest import ROOT
+from tests.support.node import run_node
 
 Array = Any
 
@@ -301,6 +303,22 @@ def test_reports_are_json_or_html_and_replace_nothing(
         assert run(["verify", str(path), "--report", name, "--force"]) == 2
     assert path.read_bytes() == (golden / "gnubg" / "ts_06x03.bd").read_bytes()
     assert run(["verify", str(golden / "gnubg" / "ts_03x03.bd"), "--report", str(data), "--force"]) == 0
+
+
+@pytest.mark.slow
+def test_a_report_fits_a_phone(golden: Path, tmp_path: Path, oracle: Callable[[str], str]) -> None:
+    """Board, checksum and long verdict included; a level is called one."""
+    path, page = tmp_path / "x.bd", tmp_path / "report.html"
+    data = (golden / "gnubg" / "ts_06x03.bd").read_bytes()
+    path.write_bytes(data[:-3] + b"\x01" + data[-2:])
+    assert run(["verify", str(path), "--report", str(page)]) == 1
+    text = page.read_text()
+    assert "<pre>" in text
+    assert "<th>level</th>" in text
+    node, chromium = oracle("node"), oracle("chromium")
+    oracle("npm:playwright-core")
+    script = ROOT / "tests/web/report.test.mjs"
+    run_node(node, script, BGFMT_REPORT=page.as_uri(), BGFMT_CHROMIUM=chromium)
 
 
 # -- more than twelve points: the two sides' points overlap ----------------------------------------------------

@@ -1,5 +1,6 @@
-// The HTML report of `bgfmt annotate` in headless Chromium: nothing is cut, nothing scrolls sideways. BGFMT_REPORT: the file;
-// BGFMT_CHROMIUM: the browser. Run by tests/extras/matches/test_annotate_page.py.
+// The HTML reports of `bgfmt annotate` and `bgfmt verify` in headless Chromium: nothing is cut, nothing scrolls
+// sideways. BGFMT_REPORT: the file; BGFMT_CHROMIUM: the browser. Run by tests/extras/matches/test_annotate_page.py and
+// tests/verifier/test_truth.py.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
