@@ -6,7 +6,6 @@ import hashlib
 import json
 import shutil
 import urllib.error
-import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import bgfmt
 from bgfmt.cli import run
 from bgfmt.files.solve import solve_stored
 from bgfmt.solver.two_sided import two_sided
-from tests.support.serving import served
+from tests.support.serving import Client, served
 
 PLACE = "0 1 1 0 0 / 1 0 0 2 0"
 
@@ -39,12 +38,10 @@ def said(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> s
     return out if code == 0 else errors
 
 
-def asked(base: str, table: str, place: str = PLACE) -> dict[str, Any]:
+def asked(base: str, table: str, status: int = 200) -> dict[str, Any]:
     """The answer of a server."""
-    words = urllib.parse.urlencode({"position": place, "table": table})
-    with urllib.request.urlopen(f"{base}v1/lookup?{words}", timeout=800) as answer:
-        found: dict[str, Any] = json.loads(answer.read())
-        return found
+    found: dict[str, Any] = Client(base).json("/v1/lookup", status, position=PLACE, table=table)
+    return found
 
 
 @pytest.mark.slow
@@ -104,10 +101,7 @@ def test_a_damaged_chunk_is_an_answer_of_the_server(both: tuple[Path, Path], tmp
         content[99] ^= 1
         chunk.write_bytes(content)
     with served(f"s={store}") as base:
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            asked(base, "s")
-        assert refused.value.code >= 500
-        assert "error" in json.loads(refused.value.read())
+        assert "CRC-32C of the chunk" in asked(base, "s", 500)["error"]["message"]
         with urllib.request.urlopen(f"{base}v1/tables", timeout=800) as answer:
             assert answer.status == 200
 
