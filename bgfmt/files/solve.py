@@ -47,7 +47,7 @@ def solve(
     progress: Progress | None = None,
     **options: Any,
 ) -> Path:
-    """Solve a table by the rules of the game and write it to a new file, which appears whole or not at all.
+    """Solve a table, write it to a new file, which appears whole or not at all, and return the path of file or store.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def solve(
         table as gnubg's XML), ``gnubg-2001`` (gnubg's file of that year, of 6 points and 15 chequers), or one
         of a plugin.
     points, chequers
-        Its size; 25 points in hypergammon, where the bar is one.
+        The size of the table; 25 points in hypergammon, where the bar is one.
     path
         The file to make, checked before the work begins; None if the table is left in its `store`.
     recipe
@@ -88,19 +88,12 @@ def solve(
           change)`` instead of `progress`; hypergammon-met: `length`, `table`, `live`, `sweeping`;
         * those of the format; `bgfmt formats` lists them.
 
-    Returns
-    -------
-    Path
-        Of the file, or of the store.
-
     Raises
     ------
     SolverError
         If there is no such solver, or too little memory or disk space.
-    ScratchError
-        If a store is unfinished or of another table.
-    ClusterError
-        If a cluster does not answer.
+    ScratchError, ClusterError
+        If a store is unfinished or of another table; if a cluster does not answer.
     CapabilityError, FormatNeededError
         If the format does not fit.
     TypeError

@@ -61,7 +61,6 @@ def verify(
     quick : run structure, digest, sense and the recurrence of 100,000 entries, which is no proof.
     against : another database to compare with, over the positions both cover.
     sample : number of entries to check, chosen by `seed` (any integer), instead of all.
-    seed : seed of the random sample.
     tolerance : largest difference from what the recipe gives that is accepted (units of the stored integers; rolls
         for means and moments, equity for hypergammon).
     threads : number of threads (default: all cores).
