@@ -110,7 +110,9 @@ class Question:
     )
     met: str | None = option("Match equity table (default: Kazaross-XG2).", metavar="NAME|FILE")
     met_player: int | None = option(
-        "Which player of an uneven match equity table is on roll.", range=(0, 1), metavar="0|1"
+        "Which player is on roll, for a match equity table that differs by player.",
+        range=(0, 1),
+        metavar="0|1",
     )
     extend_met: bool | None = option(
         "Answer scores beyond the match equity table too, up to 64-away, by a normal approximation."
@@ -135,7 +137,7 @@ class Question:
         "Calculate exactly what no table covers, and decisions closer than a table's error."
     )
     oracle: bool | None = option(
-        "Roll out, for about a second, a decision that is closer than the error of an estimate."
+        "Roll out, for about a second, a decision that is estimated and closer than the estimate's error."
     )
 
     def specific_values(self, query: str) -> dict[str, Any]:

@@ -34,12 +34,12 @@ STREAM = "-"  # standard input or output
     "--output",
     type=click.Path(),
     metavar="DST|DIR",
-    help="File to write, or folder for one or more SRC (for one SRC: a folder that exists, or DIR/).",
+    help="File to write, or folder for one or more SRC; for a single SRC it must exist or end in /.",
 )
 @click.option(
     "--to",
     metavar="FORMAT",
-    help="Format to write, such as npz or gnubg (default: by DST's suffix, SRC's own if it fits).",
+    help="Format to write, such as npz or gnubg (default: SRC's own if it has DST's suffix, else by that).",
 )
 @click.option("--points", type=click.IntRange(1, 24), help="Reduce to this many points (default: all).")
 @click.option(
@@ -97,9 +97,9 @@ def convert(
 ) -> int:
     """Write the table of SRC to DST in another format or layout; a plain copy is byte for byte.
 
-    Several SRC are written into the folder DIR under their names, with the suffix of the format; two SRC of one
-    name are refused. If one fails, the others are still converted, and the exit code is 2. "-" is standard input
-    or output, for formats of one file.
+    Several SRC are written into the folder DIR under their names, with the suffix of the format; two SRC that would
+    get the same name are refused. If one fails, the others are still converted, and the exit code is 2. "-" is
+    standard input or output, for formats that consist of one file.
 
     \b
     Examples:

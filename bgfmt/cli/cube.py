@@ -30,7 +30,8 @@ OWNERS: dict[str, Literal["centered", "owned", "opponent"]] = {
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION")
 @click.option(
     "--plot", metavar="FILE", type=click.Path(dir_okay=False),
-    help="Draw the cube actions of all positions with as many chequers, or with --scores of all scores, into FILE.",
+    help="Draw into FILE the cube actions of all positions with as many chequers as POSITION; "
+    "with --scores, of all scores.",
 )  # fmt: skip
 @click.option(
     "--owner", type=click.Choice(list(OWNERS)),
@@ -50,14 +51,14 @@ def cube(
     as_json: bool,
     **calculation: Any,
 ) -> int:
-    """Find the cube action of POSITION, with the cube centered where nothing says otherwise.
+    """Find the cube action of POSITION; the cube is centered unless the identifier or an option says otherwise.
 
     POSITION is two sides, the one on roll first, as counts from the ace point up or any identifier; `-` reads one
     position a line and prints one line of JSON for each. DB are files or folders; the default is BGFMT_DB, else
     gnubg's installed databases, else the default tables. An identifier's cube and score are used; --cube or --owner
-    overrides the cube's position. The equities are those of rolling without a double. A decision closer than the
-    table's error, or a position that no table covers, is calculated exactly if --limit allows it. A hypergammon
-    table answers only if it is the only one named.
+    overrides the cube's position. The equities listed for each cube are those of rolling without a double. A
+    decision closer than the table's error, or a position that no table covers, is calculated exactly if --limit
+    allows it. A hypergammon table answers only if it is the only one named.
 
     \b
     Examples:

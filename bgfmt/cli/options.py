@@ -95,7 +95,7 @@ part_option = click.option(
 )
 as_option = click.option(
     "--as", "described", metavar="FORMAT[:KEY=VALUE,...]",
-    help="Read as FORMAT; a file without header needs its facts, as gnubg-ts:points=6,chequers=6.",
+    help="Read as FORMAT; of a file without header name the size too: gnubg-ts:points=6,chequers=6.",
 )  # fmt: skip
 
 

@@ -26,8 +26,8 @@ from bgfmt.errors import NotCoveredError
 def race(words: tuple[str, ...], plot: str | None, as_json: bool, **calculation: Any) -> int:
     """Compute mean rolls, effective pips and wastage of a side, from the best database or by calculation.
 
-    Outside the home board, sides that take too long to calculate come from the one-sided table of ten points; sides
-    beyond it are estimated. With --no-settle only the databases answer.
+    A side outside the home board that takes too long to calculate is looked up in a one-sided table of ten points,
+    which bgfmt makes and keeps; beyond ten points it is estimated. With --no-settle only the databases answer.
 
     POSITION is counts from the ace point up, or any identifier; `-` reads one position a line and prints one line
     of JSON for each. DB are files or folders; the default is BGFMT_DB, else gnubg's installed databases, else the

@@ -232,7 +232,7 @@ def mean_rolls(**common: Any) -> None:
 )
 @click.option(
     "--met-player", "player", type=click.IntRange(0, 1), default=0,
-    help="Player of an uneven match equity table that the first side is.",
+    help="Which player the first side is, for a match equity table that differs by player.",
 )  # fmt: skip
 @click.option(
     "--extend-met", is_flag=True, help="Extend the match equity table to 64-away by a normal approximation."

@@ -38,7 +38,9 @@ COLOURS = {0: "green", 1: "red", 2: "red"}  # of a verdict, by exit code
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @click.option(
-    "--until", type=click.Choice(LEVELS), help="Last level to run (default: recurrence, the proof)."
+    "--until",
+    type=click.Choice(LEVELS),
+    help="Last check to run, in this order (default: recurrence, the proof; regenerate solves it anew).",
 )
 @click.option(
     "--quick", is_flag=True, help="Check a sample of 100,000 entries: finds damage, proves nothing."
@@ -48,7 +50,7 @@ COLOURS = {0: "green", 1: "red", 2: "red"}  # of a verdict, by exit code
 @click.option("--seed", type=int, default=0, metavar="S", help="Seed of the sample (default: 0).")
 @click.option(
     "--tolerance", type=click.FloatRange(0), metavar="X",
-    help="Accept differences of up to X (units; rolls for means and moments; equity for hypergammon).",
+    help="Accept differences of up to X units of the stored integers (means: rolls; hypergammon: equity).",
 )  # fmt: skip
 @click.option("--cluster", metavar="ADDRESS", help="Check with a Dask cluster: tcp://HOST:PORT, or local:N.")
 @click.option("--exact", is_flag=True, help="Measure the error of the stored numbers against exact ones.")

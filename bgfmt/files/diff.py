@@ -101,7 +101,7 @@ def diff_tables(a: Table, b: Table, name_a: str = "a", name_b: str = "b") -> Dif
     b = b.cut(points, chequers)
     names = sorted(a.arrays().keys() & b.arrays().keys())
     if not names:
-        raise CapabilityError(f"{a.kind} tables of these files have nothing to compare")
+        raise CapabilityError(f"these {a.kind} tables have no column in common")
     for missing in sorted(a.arrays().keys() ^ b.arrays().keys()):
         notes.append(f"only one has {missing} numbers")
     out = Diff(name_a, name_b, a.kind, a.points, a.chequers, tuple(names), unit="units", notes=notes)
@@ -124,7 +124,7 @@ def _same_kind(a: Table, b: Table, notes: list[str]) -> tuple[Table, Table]:
                 notes.extend(f"compared as {first.kind} tables: {text}" for text in lost)
                 return first, second
     other = " of other columns" * (a.kind == b.kind)
-    raise CapabilityError(f"a {a.kind} and a {b.kind} table{other} have nothing to compare")
+    raise CapabilityError(f"a {a.kind} and a {b.kind} table{other} cannot be compared")
 
 
 def _alike(a: Table, b: Table) -> bool:

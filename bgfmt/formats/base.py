@@ -375,7 +375,7 @@ class Format(ABC, Generic[T]):
         self.check_options(options)
         if not isinstance(table, self.carries):
             kinds = ", ".join(self.kinds())
-            raise CapabilityError(f"{self.name} holds {kinds} tables, not {table.kind}")
+            raise CapabilityError(f"the format {self.name} holds {kinds} tables, not {table.kind}")
         reason = self.refusal(table, options)
         if reason is not None:
             raise CapabilityError(reason)

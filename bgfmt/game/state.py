@@ -127,7 +127,9 @@ class GameState:
         scores = (0, 0)
         if away is not None:
             if min(away) < 1:
-                raise PositionError(f"both sides need at least one point, not {away[0]} and {away[1]}")
+                raise PositionError(
+                    f"both sides must need at least one point to win the match, not {away[0]} and {away[1]}"
+                )
             length = max(away)
             scores = (length - away[1], length - away[0])
         if crawford and (away is None or min(away) != 1):
@@ -260,7 +262,9 @@ class GameState:
         if away is not None:
             mine, other = parse_away(away) if isinstance(away, str) else away
             if min(mine, other) < 1:
-                raise PositionError(f"both sides need at least one point, not {mine}-{other}")
+                raise PositionError(
+                    f"both sides must need at least one point to win the match, not {mine}-{other}"
+                )
             length = max(mine, other)
             scores = (length - other, length - mine)[:: 1 if self.turn else -1]
             changes |= {"length": length, "scores": scores, "crawford": False}

@@ -254,7 +254,7 @@ function ruled(position, { beavers, jacoby, cube_value, away, crawford, met, met
   const rule = Object.keys(said).slice(0, 2).find((name) => said[name]);
   if (rule) throw new PositionError(`${rule} is a rule of money play, and this is a match`);
   out.score = { ...out.score, crawford: crawford ?? out.score.crawford, met, met_player, extend_met };
-  if (Math.min(...out.score.away) < 1) throw new PositionError(`both sides need at least one point, not ${out.score.away.join("-")}`);
+  if (Math.min(...out.score.away) < 1) throw new PositionError(`both sides must need at least one point to win the match, not ${out.score.away.join("-")}`);
   if (!met) throw new NotCoveredError(MATCH);
   return out;
 }

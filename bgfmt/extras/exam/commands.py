@@ -59,13 +59,13 @@ EXAM_OPTIONS = "against timeout worst least threads resume as_json"
     help="Write the report: .json, .html or text. The answers are stored next to it.",
 )  # fmt: skip
 @number_option(
-    "--least", least=0, default=1e-7, help="A loss up to this is not wrong (points, or MWC at a score)."
+    "--least", least=0, default=1e-7, help="Greatest loss that counts as right (points, or MWC at a score)."
 )
 @click.option("--ask", is_flag=True, help="Print the questions, one a line, and run no engine.")
 @click.option("--list", "listing", is_flag=True, help="List the sets.")
 @click.option(
     "--make", metavar="NAME|TABLE|FILES", multiple=True,
-    help="Make a set: by its name, from a table, or from match files.",
+    help="Make a set: a standard one again by its name, or a new one from a table or match files.",
 )  # fmt: skip
 @number_option(
     "--count", least=1, most=10_000_000, metavar="N", help="With --make: how many questions to draw."

@@ -51,12 +51,12 @@ def _address(_: click.Context, option: click.Parameter, url: str) -> str:
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE|FOLDER... [DB...]")
 @click.option(
     "-o", "--output", type=click.Path(),
-    help="File to write: .sgf (the match with comments and gnubg's records), .html, .json, .csv (a row for each "
-    "decision) or .txt; a folder (an existing one, or NAME/) for a file of each.",
+    help="File to write: .sgf (the match with comments and gnubg's analysis), .html, .json, .csv (a row for each "
+    "decision) or .txt; or a folder (an existing one, or NAME/) for a file per match.",
 )  # fmt: skip
 @choice_option(
     "--to", "form", among=FORMS,
-    help="Format to write (default: by the suffix of OUT); `sums` is a .csv with the totals of each player.",
+    help="Format to write (default: by the suffix of PATH); `sums` is a .csv with the totals of each player.",
 )  # fmt: skip
 @click.option(
     "--db", "databases", multiple=True, type=click.Path(),
@@ -71,9 +71,10 @@ def _address(_: click.Context, option: click.Parameter, url: str) -> str:
     help="Page of `bgfmt serve` or `bgfmt site` to which the positions of an .html file link.",
 )  # fmt: skip
 @asking.question_options(
-    *MET, met_player="The match's first player is this player of an uneven match equity table."
+    *MET,
+    met_player="Which player the match's first player is, for a match equity table that differs by player.",
 )
-@asking.limit_options("8 million: a third of a second a game, and any eight chequers a side at home")
+@asking.limit_options("8 million: a third of a second a game, enough for eight chequers a side at home")
 @asking.question_options("oracle")
 @options.force_option
 @options.as_option

@@ -57,12 +57,12 @@ def _proxies(_: click.Context, option: click.Parameter, addresses: tuple[str, ..
 @click.argument("databases", nargs=-1, metavar="[DB...]")
 @address_options(8753)
 @_several("--cors", "origins", "ORIGIN", "Origin whose pages may send queries, or '*'", _origins)
-@_several("--allow-host", "allow_host", "NAME", "Host name of this server to accept")
+@_several("--allow-host", "allow_host", "NAME", "Accept requests whose Host header has this name")
 @click.option("--no-download", is_flag=True, help="Do not serve the table files themselves.")
 @number_option(
     "--settle", least=0, metavar="PAIRS",
-    help="Limit of the calculation for a query, in pairs of boards; 0 never calculates (default: a million, "
-    "100,000 where a one-sided table has an answer).",
+    help="Limit of the calculation for a query, in pairs of boards; 0 never calculates (default: a million; "
+    "100,000 for a query that a one-sided table can answer by an estimate).",
 )  # fmt: skip
 @number_option("--max-rows", least=1, default=Settings.max_rows, help="Maximum positions in a request.")
 @number_option(
@@ -78,7 +78,7 @@ def _proxies(_: click.Context, option: click.Parameter, addresses: tuple[str, ..
 @number_option("--share", least=1, help="Maximum number of threads for one client (default: all but one).")
 @number_option(
     "--calculation", least=1,
-    help="Maximum seconds of calculation per minute for one client (default: 30; no limit for this machine).",
+    help="Maximum seconds of calculation a minute for a client on another machine (default: 30).",
 )  # fmt: skip
 @number_option(
     "--workers", least=1, default=1, help="Number of worker processes; each has its own limits and counters."

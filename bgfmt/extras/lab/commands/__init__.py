@@ -215,7 +215,9 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> None:
     "--error", least=1e-6, most=1, metavar="E",
     help="Roll out until no standard error is larger than this (default: 0.001).",
 )  # fmt: skip
-@number_option("--seconds", least=0.001, most=1e6, metavar="S", help="Time limit for a position, in seconds.")
+@number_option(
+    "--seconds", least=0.001, most=1e6, metavar="S", help="End a rollout after S seconds, even above --error."
+)
 @number_option("--seed", least=0, most=1 << 60, default=1, help="Seed of the dice.")
 @number_option(
     "--limit", least=0, default=400_000, metavar="N",
@@ -232,10 +234,10 @@ def label(
     """Compute equities of the races in FILE and their standard errors, by rollouts with variance reduction.
 
     FILE has a position a line as any identifier, or is a .csv with a column `position`; "-" reads standard input.
-    For money a label has the cubeless, owned, centered and opponent equities; at a score the match winning
-    probabilities without a double and after a double and a take. The same command continues an interrupted run. A
-    position without an answer gets a line with the reason; the exit code is then 1. Blank lines are skipped, other
-    columns are not copied, and a comment line counts as a position without an answer.
+    For money a label has four equities: cubeless, and with the cube owned, centered or the opponent's; at a score the
+    match winning probabilities without a double, and after a double and a take. The same command continues an
+    interrupted run. A position without an answer gets a line with the reason; the exit code is then 1. Blank lines
+    are skipped, other columns are not copied, and a comment line counts as a position without an answer.
 
     \b
     Examples:
