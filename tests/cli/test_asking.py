@@ -228,6 +228,7 @@ def test_an_oracle_settles_what_an_estimate_leaves_open(ask):
     assert ": money equity, cube centered (rollout)\n" in play
 
 
+@pytest.mark.extra("races")
 def test_an_estimate_names_the_limit_of_a_calculation(ask):
     line = 'cube gnubg_ts0.bd "2 1 0 0 0 0 1 / 1 1 0 0 0 0 1" --limit'
     needed = re.search(r"a --limit of at least (\d+)", ask(f"{line} 10")[1])

@@ -298,7 +298,7 @@ def test_the_board_of_gnubg_in_other_languages(language: str, line: str) -> None
         ("dwMAAN4FAAAAA", "14 characters and a Match ID 12, not 13"),
         ("GNUBGID dwMAAN4FAAAAAA:cAkAAAAAAAA", "11 of 12 characters"),
         (GNUBG_BOARD.split("\n", 2)[2], "a drawn board only"),
-        (XGID.partition(":")[0], "needs cube, owner, turn, dice, score"),
+        (XGID.partition(":")[0], "a board of 26 characters and nine fields"),
         ("1/2/3", "one / between"),
         ("4 -3 1 / 2", "whole numbers"),
         ("16 / 1", "at most 15 chequers"),

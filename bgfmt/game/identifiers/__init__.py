@@ -193,7 +193,7 @@ def _nothing(text: str) -> PositionError:
     elif re.match(r"xgid\W", text, re.I):
         what = f"{start!r}: an XGID is a board of 26 characters and nine fields, each after a colon"
     elif re.fullmatch(r"[-\d\s,/.]+", text):
-        what = f"{start!r}: expected two sides with one / between, such as 4 3 1 / 3 3 2"
+        what = f"{start!r}: expected two sides of whole numbers with one / between, such as 4 3 1 / 3 3 2"
     else:
         what = (
             f"no position in {start!r}: expected counts (4 3 1 / 3 3 2), an XGID, GNUbg ID, OGID or FIBS line"
