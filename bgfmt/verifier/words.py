@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
 from typing import Any
 
 from bgfmt.game.board import Position
@@ -94,10 +93,12 @@ def _entry(f: Finding) -> str:
         return f"{place}: {name}after {k} rolls stored {stored}, {right} {expected}"
     names = f.field.split(", ")
     each = []
-    for column, (_, stored, expected), meaning in zip_longest(names, differing[: len(names)], f.meaning):
-        each.append(f"{column} stored {stored}, {right} {expected}" + (f" ({meaning})" if meaning else ""))
+    for index, (_, stored, expected) in enumerate(differing[: len(names)]):
+        column = f"{names[index]} " if names[index] else ""
+        meaning = f" ({f.meaning[index]})" if index < len(f.meaning) else ""
+        each.append(f"{column}stored {stored}, {right} {expected}{meaning}")
     if len(differing) > len(names):
-        each.append(f"{plural(len(differing) - len(names), 'more number')} of it differ")
+        each.append(f"and {plural(len(differing) - len(names), 'more number')}")
     return f"{place}: {'; '.join(each)}"
 
 
@@ -107,7 +108,10 @@ def _differing(f: Finding) -> list[tuple[int, Any, Any]]:
         return []
     pairs = zip(f.found, f.expected, strict=True)
     return [
-        (k, stored, expected) for k, (stored, expected) in enumerate(pairs) if repr(stored) != repr(expected)
+        (k, stored, expected)
+        for k, (stored, expected) in enumerate(pairs)
+        if stored != expected
+        or repr(stored) != repr(expected)  # NaN differs from itself, -0.0 reads otherwise
     ]
 
 

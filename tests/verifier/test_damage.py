@@ -17,9 +17,11 @@ from bgfmt.errors import CapabilityError
 from bgfmt.formats.gnubg.family import GnubgHeader
 from bgfmt.formats.j.container import Container
 from bgfmt.formats.records import as_read
+from bgfmt.game.board import Side
 from bgfmt.tables import Table
 from bgfmt.tables.hypergammon import HyperSides
 from bgfmt.verifier import words
+from bgfmt.verifier.findings import Finding, Rule
 from tests.support import damage
 
 FRAMES = [pytest.param(form, marks=pytest.mark.extra("frames")) for form in ("parquet", "sqlite")]
@@ -347,3 +349,15 @@ def test_an_error_of_the_program_is_no_damage(golden: Path, monkeypatch: pytest.
     monkeypatch.setattr("bgfmt.verifier.verification.prove", fails)
     with pytest.raises(ValueError, match="shapes do not match"):
         bgfmt.verify(golden / "gnubg" / "ts_06x02.bd")
+
+
+def test_numbers_that_are_none_are_reported() -> None:
+    """A table of floats may hold NaN, which differs from itself and reads alike."""
+    sides = (Side(2), Side(1))
+    nan = float("nan")
+    both = Finding(
+        Rule.ENTRY, entry=3, found=[nan, 1.0], expected=[nan, 0.5], field="owned, centered", sides=sides
+    )
+    assert words.message(both).endswith(": owned stored nan, right nan; centered stored 1.0, right 0.5")
+    unnamed = Finding(Rule.ENTRY, entry=3, found=[nan, 1.0], expected=[0.0, 0.5], sides=sides)
+    assert words.message(unnamed).endswith("): stored nan, right 0.0; and 1 more number")
