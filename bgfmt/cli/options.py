@@ -91,11 +91,13 @@ threads_option = click.option(
     "--threads", type=click.IntRange(1, 4096), help="Threads to use (default: all)."
 )
 part_option = click.option(
-    "--part", type=click.IntRange(0), help="Number of the database in the file (default: 0, the first)."
+    "--part",
+    type=click.IntRange(0),
+    help="Database of the file to read, counted from 0 (default: 0, the first).",
 )
 as_option = click.option(
     "--as", "described", metavar="FORMAT[:KEY=VALUE,...]",
-    help="Read as FORMAT; of a file without header name the size too: gnubg-ts:points=6,chequers=6.",
+    help="Read as FORMAT; without a header give its size too: gnubg-ts:points=6,chequers=6.",
 )  # fmt: skip
 
 

@@ -40,7 +40,7 @@ SHOWN_BLOCKS = 20
 )
 @options.force_option
 def sums(files: tuple[str, ...], blocks: str | None, against: str | None, force: bool) -> int:
-    """Print MD5, SHA-256 and the root of the 1 MiB blocks of each FILE, and the published file that has them.
+    """Print MD5, SHA-256 and the hash over the 1 MiB blocks of each FILE, and the published file that has them.
 
     --against takes a file of block checksums, which finds the intact parts of a partial download; an MD5 or
     SHA-256; or a list such as SHA256SUMS with a line for FILE. Exit code 1: FILE differs or is incomplete.
