@@ -121,7 +121,7 @@ def test_convert_several_files_into_a_folder(capsys: pytest.CaptureFixture[str],
     code, text, err = cli(capsys, "convert", OS, TS, "-o", tmp_path, "--to", "gnubg-ts", "--quiet")
     assert (code, text) == (2, "")
     refusal, count = err.splitlines()
-    assert refusal.startswith(f"bgfmt: {OS}: gnubg-ts holds two-sided tables")
+    assert refusal.startswith(f"bgfmt: {OS}: the format gnubg-ts holds two-sided tables")
     assert count == "1 of 2 files not converted"
     assert (tmp_path / "ts_06x04.bd").read_bytes() == Path(TS).read_bytes()
     code, text, _ = cli(capsys, "convert", OS, TS, "-o", tmp_path / "none", "--to", "npz", "--plan")
