@@ -30,7 +30,7 @@ check: style
 
 # Everything; mypy is one of the tests. With compiled kernels, as a wheel has them; `check` and `test-core` use numba.
 test: style .venv/web
-	BGFMT_KERNELS="$$($(BIN)/python hatch_build.py)" $(PYTEST) $(PYTEST_ARGS)
+	kernels="$$($(BIN)/python hatch_build.py)" && BGFMT_KERNELS="$$kernels" $(PYTEST) $(PYTEST_ARGS)
 
 # The quick part without extras and plugins, which are deleted from a copy in build/core; what numba compiled there stays.
 DELETED := bgfmt/extras tests/extras plugins

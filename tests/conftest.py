@@ -192,10 +192,11 @@ def bkg_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.fixture
-def by_numba(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let numba compile the kernels, here and in programs that the test starts, also where BGFMT_KERNELS has them."""
-    monkeypatch.delenv("BGFMT_KERNELS", raising=False)
-    monkeypatch.setattr(compiled, "FOLDER", Path(compiled.__file__).parent)
+def numba_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Let numba compile the kernels, here and in programs that the test starts, also where a library has them."""
+    folder = tmp_path / "no library"
+    monkeypatch.setenv("BGFMT_KERNELS", str(folder))
+    monkeypatch.setattr(compiled, "FOLDER", folder)
     for kernel in jit.kernels:  # what other tests have called in this process
         monkeypatch.setattr(kernel, "_functions", {})
     forget_library()

@@ -18,7 +18,7 @@ from bgfmt.game.drawing import pluralize
 from bgfmt.game.state import GameState
 
 #: what `--owner` means for `--cube`
-OWNERS: dict[str, Literal["centered", "owned", "opponent"]] = {
+CUBE_OF_OWNER: dict[str, Literal["centered", "owned", "opponent"]] = {
     "me": "owned",
     "nobody": "centered",
     "other": "opponent",
@@ -34,7 +34,7 @@ OWNERS: dict[str, Literal["centered", "owned", "opponent"]] = {
     "with --scores, of all scores.",
 )  # fmt: skip
 @click.option(
-    "--owner", type=click.Choice(list(OWNERS)),
+    "--owner", type=click.Choice(list(CUBE_OF_OWNER)),
     help="Who owns the cube: the same as --cube owned, centered or opponent.",
 )  # fmt: skip
 @asking.question_and_limit_options(
@@ -69,7 +69,7 @@ def cube(
     if owner is not None:
         if question.cube is not None:
             raise click.UsageError("--owner and --cube both say who owns the cube")
-        question = replace(question, cube=OWNERS[owner])
+        question = replace(question, cube=CUBE_OF_OWNER[owner])
     said = asking.split(words)
     specific = question.specific_values("cube")
     with asking.adviser(said, question, **calculation) as advisor:

@@ -18,7 +18,7 @@ import bgfmt
 from bgfmt.cli import options
 from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress, clock, say
-from bgfmt.errors import BgfmtError, FormatError
+from bgfmt.errors import FormatError, MissingExtraError
 from bgfmt.storage import check_output, create
 from bgfmt.verifier import report as pages
 from bgfmt.verifier import words
@@ -102,8 +102,8 @@ def verify(
                 announce = _announcer(file, progress)
                 report = bgfmt.verify(file, progress=progress, announce=None if quiet else announce, **how)
             plain.append(report.as_dict())
-        except (OSError, BgfmtError) as error:
-            if len(files) == 1 and not isinstance(error, (OSError, FormatError)):
+        except (OSError, FormatError, MissingExtraError) as error:
+            if len(files) == 1 and isinstance(error, MissingExtraError):
                 raise
             reason = options.message_of(error)
             say(f"bgfmt: {reason}", err=True)

@@ -7,6 +7,7 @@ them, as facts (flat text, numbers and booleans by name), which the format that 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self, TypeVar
@@ -45,7 +46,7 @@ def known_recipes() -> tuple[str, ...]:
     return (*MORE_RECIPES, *entry_points("bgfmt.recipes"))
 
 
-class Record:
+class Record(ABC):
     """Information besides the numbers that a file of one format had. Subclasses are frozen dataclasses."""
 
     def rearranged(self) -> Self | None:
@@ -55,17 +56,17 @@ class Record:
         """
         return self
 
+    @abstractmethod
     def facts(self) -> Mapping[str, Fact]:
         """Return the record as flat facts (text, numbers) by name; no other record uses the same names."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Self | None:
         """Build the record from flat facts, whose values may be text; return None if none of them is of this record.
 
         Raises ValueError for invalid facts.
         """
-        raise NotImplementedError
 
     def inconsistency(self, table: Table) -> str | None:
         """Return what is wrong, as text, if no program writes this record with such a table; None if nothing is."""

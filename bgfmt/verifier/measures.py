@@ -42,5 +42,6 @@ def measure_of(name: str) -> Measure:
     """
     measure = MEASURES.get(name)
     if measure is None:
-        raise CapabilityError(MEASURES.broken.get(name) or f"nothing installed measures errors by --{name}")
+        reasons = [MEASURES.broken[name]] if name in MEASURES.broken else []
+        raise CapabilityError("; ".join([f"nothing installed measures errors by --{name}", *reasons]))
     return measure

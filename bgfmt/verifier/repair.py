@@ -180,8 +180,8 @@ def _prove(data: bytes, name: str, progress: Progress | None) -> Report:
 def may_be_repairable(report: Report) -> bool:
     """Return True if a file was found damaged, and is not known to be of a kind that cannot be recomputed."""
     damaged = report.status in (Status.DAMAGED.value, Status.CLAIMS.value)
-    kind = PROOFS.get(report.kind, Proof) if report.kind else None
-    return damaged and (kind is None or kind.recompute is not Proof.recompute)
+    proof = PROOFS.get(report.kind, Proof) if report.kind else None
+    return damaged and (proof is None or proof.recompute is not Proof.recompute)
 
 
 def _find_best(data: bytes, name: str, progress: Progress | None) -> tuple[RepairedTable | None, str]:

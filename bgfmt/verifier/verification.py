@@ -223,9 +223,8 @@ class Verification:
             self.announce(seconds / self.request.threads)
         try:
             return measure.measure(table, self.request.threads, self.request.progress)
-        except (
-            errors.SolverError
-        ) as error:  # the exact table does not fit into memory; the proof still stands
+        except errors.SolverError as error:
+            # the exact table does not fit into memory; the proof still stands
             return {"note": str(error)}
 
     def verify_table(

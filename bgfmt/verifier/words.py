@@ -92,13 +92,12 @@ def _entry(f: Finding) -> str:
         k, stored, expected = differing[0]
         return f"{place}: {name}after {k} rolls stored {stored}, {right} {expected}"
     names = f.field.split(", ")
+    if not f.field or len(names) != len(differing):  # it does not name each number
+        return f"{place}: {name}stored {_short(f.found)}, {right} {_short(f.expected)}"
     each = []
-    for index, (_, stored, expected) in enumerate(differing[: len(names)]):
-        column = f"{names[index]} " if names[index] else ""
+    for index, (_, stored, expected) in enumerate(differing):
         meaning = f" ({f.meaning[index]})" if index < len(f.meaning) else ""
-        each.append(f"{column}stored {stored}, {right} {expected}{meaning}")
-    if len(differing) > len(names):
-        each.append(f"and {plural(len(differing) - len(names), 'more number')}")
+        each.append(f"{names[index]} stored {stored}, {right} {expected}{meaning}")
     return f"{place}: {'; '.join(each)}"
 
 
@@ -110,8 +109,7 @@ def _differing(f: Finding) -> list[tuple[int, Any, Any]]:
     return [
         (k, stored, expected)
         for k, (stored, expected) in enumerate(pairs)
-        if stored != expected
-        or repr(stored) != repr(expected)  # NaN differs from itself, -0.0 reads otherwise
+        if stored != expected  # NaN differs from itself
     ]
 
 

@@ -67,12 +67,12 @@ def test_the_numbers_of_before(advisor: Advisor) -> None:
             assert str(best.result.us) in case["best"]  # type: ignore[operator]
 
 
-@pytest.mark.slow
 def test_a_query_of_many_may_not_take_longer_than_a_single_one() -> None:
     single = asdict(ASKED)
     assert all(limit <= single[name] for name, limit in asdict(Limits()).items())
 
 
+@pytest.mark.slow
 def test_an_answer_says_where_it_comes_from(advisor: Advisor) -> None:
     action = advisor.cube(GameState.of(HERE))
     assert (action.source, action.table) == ("two-sided", "ts_06x04.bd")

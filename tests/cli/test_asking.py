@@ -233,6 +233,8 @@ def test_an_estimate_names_the_limit_of_a_calculation(ask):
     line = 'cube gnubg_ts0.bd "2 1 0 0 0 0 1 / 1 1 0 0 0 0 1" --limit'
     needed = re.search(r"a --limit of at least (\d+)", ask(f"{line} 10")[1])
     assert needed is not None
+    assert "calculated exactly" not in ask(f"{line} {int(needed[1]) - 1}")[1]
+    # the number is a lower bound: the work is not counted to its end
     assert "calculated exactly" in ask(f"{line} {4 * int(needed[1])}")[1]
 
 

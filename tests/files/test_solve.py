@@ -309,7 +309,7 @@ def _in_a_terminal(*words: str, **environment: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("by_numba")
+@pytest.mark.usefixtures("numba_kernels")
 def test_the_first_time_it_says_that_it_compiles(tmp_path: Path) -> None:
     words = ["solve", "one-sided", "3", "--force", "-o", str(tmp_path / "a.bd")]
     cold = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
@@ -319,7 +319,7 @@ def test_the_first_time_it_says_that_it_compiles(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("by_numba")
+@pytest.mark.usefixtures("numba_kernels")
 def test_a_query_says_without_a_terminal_that_it_compiles(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bgfmt", "verify", str(GOLDEN / "gnubg" / "os_p03.bd")]
     for words, cache, expected in (

@@ -131,7 +131,7 @@ def test_extras_do_not_know_each_other() -> None:
         ("json:absent", False),
     ],
 )
-def test_what_bgfmt_itself_does_not_have_is_to_be_installed_again(value: str, stale: bool) -> None:
+def test_a_stale_entry_point_of_bgfmt_asks_for_installation(value: str, stale: bool) -> None:
     point = registry.EntryPoint("x", value)
     with pytest.raises((ImportError, AttributeError)) as raised:
         point.load()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -39,9 +39,9 @@ def example() -> Iterator[None]:
     formats.FORMATS.remove(NAME)
 
 
-def test_the_project_would_take_it() -> None:
+def test_the_example_passes_ruff(oracle: Callable[[str], str]) -> None:
     """Its style is that of the formats of bgfmt."""
-    pytest.importorskip("ruff")
+    oracle("py:ruff")
     ruff = [sys.executable, "-m", "ruff"]
     for command in (["check"], ["format", "--check"]):
         words = [*ruff, *command, "--no-cache", "--stdin-filename", "bgfmt/formats/gnubg_huge.py", "-"]

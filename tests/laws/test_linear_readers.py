@@ -64,6 +64,12 @@ SIZES = {
     for form in formats.all_formats().values()
     if form.reads and type(form).__module__.startswith("bgfmt.")  # guests have laws of their own
 }
+
+
+def test_other_sizes_are_of_formats_that_are_read() -> None:
+    assert OTHER_SIZES.keys() <= SIZES.keys()
+
+
 #: bytes that go on behind a sound file, or in the place of its second half
 ENDLESS: dict[str, Callable[[bytes, int], bytes]] = {
     "zeros": lambda data, n: data + bytes(n),

@@ -28,9 +28,9 @@ def bgfmt(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(autouse=True)
-def without_compiled_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_compiled_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As in a checkout: a wheel needs no numba."""
-    monkeypatch.delenv("BGFMT_KERNELS", raising=False)
+    monkeypatch.setenv("BGFMT_KERNELS", str(tmp_path / "no library"))
 
 
 @pytest.fixture(scope="module")

@@ -351,7 +351,7 @@ def test_an_error_of_the_program_is_no_damage(golden: Path, monkeypatch: pytest.
         bgfmt.verify(golden / "gnubg" / "ts_06x02.bd")
 
 
-def test_numbers_that_are_none_are_reported() -> None:
+def test_nan_is_reported_as_it_is_stored() -> None:
     """A table of floats may hold NaN, which differs from itself and reads alike."""
     sides = (Side(2), Side(1))
     nan = float("nan")
@@ -360,4 +360,4 @@ def test_numbers_that_are_none_are_reported() -> None:
     )
     assert words.message(both).endswith(": owned stored nan, right nan; centered stored 1.0, right 0.5")
     unnamed = Finding(Rule.ENTRY, entry=3, found=[nan, 1.0], expected=[0.0, 0.5], sides=sides)
-    assert words.message(unnamed).endswith("): stored nan, right 0.0; and 1 more number")
+    assert words.message(unnamed).endswith("): stored [nan, 1.0], right [0.0, 0.5]")

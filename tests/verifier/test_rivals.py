@@ -66,7 +66,7 @@ def test_gnubgs_table_in_memory_says_what_it_is(name: str, chequers: int, tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gnubg-heuristic", "gnubg-heuristic-2009"])
-@pytest.mark.parametrize("chequers", [4, 9])
+@pytest.mark.parametrize("chequers", [4, 15])
 def test_gnubgs_table_in_memory(name: str, chequers: int, tmp_path: Path) -> None:
     """A file without a word of its recipe is proved by it, and a wrong row of it is named alone."""
     table = solver.one_sided(6, chequers=chequers, recipe=name)

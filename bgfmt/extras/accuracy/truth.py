@@ -60,6 +60,9 @@ def describe(found: Mapping[str, Any]) -> Iterator[str]:
 
     found : result of `measure`.
     """
+    if set(found) == {"note"}:
+        yield f"not compared with exact numbers: {found['note']}"
+        return
     yield "compared with exact numbers:"
     if "note" in found:
         yield f"  {found['note']}"

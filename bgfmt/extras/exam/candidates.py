@@ -193,7 +193,7 @@ def candidate(name: str, guest: Any, *, states: bool = False) -> Candidate:
         """Return the answer of the object's method that is named after the kind of question."""
         ask = getattr(guest, question.kind, None)
         if ask is None:
-            raise NotImplementedError(f"it has no method {question.kind}")
+            raise Failure(REFUSED, f"it has no method {question.kind}")
         return ask(question.state if states else question)
 
     made = (

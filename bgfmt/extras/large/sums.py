@@ -25,6 +25,7 @@ DIGEST = "(?:[0-9a-fA-F]{64}|[0-9a-fA-F]{32})"  # SHA-256 or MD5
 #: a line of `sha256sum` or `md5sum`, plain or with --tag; a backslash before it marks escapes in the name
 LISTED = re.compile(rf"\\?(?:({DIGEST})[ \t]+\*?(.+)|(?:SHA256|MD5) \((.+)\) = ({DIGEST}))")
 SHOWN_BLOCKS = 20
+ESCAPES = {"n": "\n", "r": "\r"}  # by the letter after a backslash, in names of a list of checksums
 
 
 @section("Files")
@@ -114,7 +115,7 @@ def _parse_digests(data: bytes) -> list[tuple[str, str]]:
             continue
         name = listed[2] or listed[3]
         if line.startswith("\\"):
-            name = re.sub(r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], name)
+            name = re.sub(r"\\(.)", lambda escape: ESCAPES.get(escape[1], escape[1]), name)
         found.append(((listed[1] or listed[4]).lower(), name))
     return found
 

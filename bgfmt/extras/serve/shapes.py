@@ -78,14 +78,14 @@ class Entry(NamedTuple):
     about: str
 
 
-def entries(shape: type[Plain]) -> tuple[Entry, ...]:
+def entries(shape: type[Plain]) -> list[Entry]:
     """Return the fields of a class of answers with their types and descriptions, in the order of its JSON."""
     out = []
     for name, path, optional, _ in shape.fields:
         hint, about = _hint(shape, path)
         kind = _type(hint)
         out.append(Entry(name, optional, kind._replace(nullable=kind.nullable and not optional), about))
-    return tuple(out)
+    return out
 
 
 @cache
@@ -153,7 +153,7 @@ def schema_of(shape: type[Plain]) -> Schema:
 
     A field that is itself a class of answers is a reference, see `ref`; that class's schema is not included.
     """
-    fields = entries(shape)  # type: ignore[arg-type]  # mypy looks for the hash of an instance
+    fields = entries(shape)
     return {
         "type": "object",
         "description": (shape.__doc__ or "").partition("\n\n")[0],

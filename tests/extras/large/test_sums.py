@@ -72,16 +72,23 @@ def test_a_file_held_against_a_list_of_digests(tmp_path: Path, capsys: pytest.Ca
     for against in (str(listed), sha256, md5.upper()):
         assert run(["sums", str(path), "--against", against]) == 0
         assert "its MD5 or SHA-256 is among those given" in capsys.readouterr().out
-    assert run(["sums", str(tmp_path / "missing.bd"), str(path), "--against", str(listed)]) == 2
-    out, err = capsys.readouterr()
-    assert err == f"bgfmt: {tmp_path}/missing.bd: No such file or directory\n"
-    assert out.startswith(f"{path}: its MD5 or SHA-256 is among")
-    assert run(["sums", str(path), str(path), "--blocks", str(tmp_path / "blocks")]) == 2
-    capsys.readouterr()
     path.write_bytes(b"another")
     for against in (str(listed), sha256):
         assert run(["sums", str(path), "--against", against]) == 1
         assert "is not among those given" in capsys.readouterr().out
+
+
+def test_several_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that is missing does not keep the others from being checked; checksums of blocks are of one file."""
+    path, missing = tmp_path / "a.bd", tmp_path / "missing.bd"
+    path.write_bytes(b"a table")
+    sha256 = hashlib.sha256(b"a table").hexdigest()
+    assert run(["sums", str(missing), str(path), "--against", sha256]) == 2
+    out, err = capsys.readouterr()
+    assert err == f"bgfmt: {missing}: No such file or directory\n"
+    assert out.startswith(f"{path}: its MD5 or SHA-256 is among")
+    assert run(["sums", str(path), str(path), "--blocks", str(tmp_path / "blocks")]) == 2
+    assert "--blocks takes one FILE" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("line", ["{0}  {1}", "{0} *{1}", "SHA256 ({1}) = {0}", "\\{0}  {1}"])
@@ -105,13 +112,13 @@ def test_a_list_of_digests_is_read_by_name(
     assert run(["sums", str(path), "--against", str(listed)]) == 0
 
 
-@pytest.mark.parametrize("name", ["a\\nb.bd", "a\nb.bd"])
+@pytest.mark.parametrize("name", ["a\\nb.bd", "a\nb.bd", "a\rb.bd"])
 def test_escaped_names_are_read_as_sha256sum_writes_them(name: str, tmp_path: Path) -> None:
     """A backslash and an n, and a line feed, which both contain `\\n` when written."""
     path = tmp_path / name
     path.write_bytes(b"a table")
     listed = tmp_path / "SHA256SUMS"
-    escaped = name.replace("\\", "\\\\").replace("\n", "\\n")
+    escaped = name.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
     listed.write_text(f"\\{hashlib.sha256(b'a table').hexdigest()}  {escaped}\n")
     assert run(["sums", str(path), "--against", str(listed)]) == 0
 

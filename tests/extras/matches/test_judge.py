@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from bgfmt import met
+from bgfmt.analysis import Advisor
 from bgfmt.analysis.ondemand import solve_match, solve_money
 from bgfmt.cli import run
 from bgfmt.extras.matches.annotate import Judgement, text
+from bgfmt.extras.matches.annotate.judging import judge
 from bgfmt.extras.matches.decisions import Decision
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
@@ -193,3 +195,14 @@ def test_certainty_in_words() -> None:
     assert text.certainty(replace(estimate, source="rollout")) == "rollout, ±0.006 (95 %)"
     assert text.remarks(unsure) == [open_words]
     assert text.line(replace(unsure, loss=0.0)).endswith(f", probably right ({open_words})")
+
+
+@pytest.mark.parametrize("kind", ["double", "no double", "take", "pass"])
+def test_an_exact_tie_at_a_score_is_right(kind: str) -> None:
+    """One point wins the match: the cube is dead, every choice is worth the same, and the numbers are exact."""
+    state = GameState.of(Position.parse("1 / 1"), away=(1, 2))
+    if kind in ("take", "pass"):
+        state = replace(state, doubled=True)
+    judged = judge(Decision(0, 0, kind, state.turn, state), Advisor([]))
+    assert (judged.loss, judged.open_error) == (0, None)
+    assert ", right (" in text.line(judged)

@@ -363,7 +363,7 @@ def test_what_is_calculated_is_refused_while_it_is_compiled() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("by_numba")
+@pytest.mark.usefixtures("numba_kernels")
 def test_a_compressed_table_is_compiled_beside_all_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -388,7 +388,7 @@ def test_a_compressed_table_is_compiled_beside_all_else(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("by_numba")
+@pytest.mark.usefixtures("numba_kernels")
 def test_another_process_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A compiler in the server's own process would keep Python from answering."""
     packed = tmp_path / "packed.bgts"
@@ -592,7 +592,7 @@ def test_without_databases_those_of_the_machine(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("by_numba")
+@pytest.mark.usefixtures("numba_kernels")
 @pytest.mark.parametrize("wait", [0.0, 1.0])
 def test_it_ends_while_it_compiles(wait: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiler works in a thread, which must not outlive what Python takes down."""

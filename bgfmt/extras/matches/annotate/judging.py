@@ -12,7 +12,7 @@ import numpy as np
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import COLUMNS, HYPERGAMMON, ROLLOUT, RankedPlay, RankedPlays, Source
 from bgfmt.analysis.choose import Asked
-from bgfmt.analysis.cube import CubeAction, MatchCube, values_after_play
+from bgfmt.analysis.cube import TIE, CubeAction, MatchCube, values_after_play
 from bgfmt.analysis.insight import Insight, insight
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.shapes import to_plain
@@ -498,13 +498,13 @@ def _cube(decision: Decision, advisor: Advisor, player: int) -> Judgement:
         chances = mwc.choices(doubling, 1.0)
         one, other = chances.values()
         sure = abs(one - other) > 2 * decided.mwc_error
-        error_of_loss = decided.score.emg_loss(2 * decided.mwc_error)
+        error_of_loss = decided.score.emg_loss(2 * decided.mwc_error) if decided.mwc_error > TIE else None
         more |= {"mwc": chances[did], "best_mwc": chances[best], "loss_mwc": chances[best] - chances[did]}
         more["measure"] = "match"
     if loss <= ERROR:
         best = did
     more["close"] = loss > ERROR and not sure and error is not None
-    more["open_error"] = None if sure else error_of_loss
+    more["open_error"] = None if sure or error is None else error_of_loss
     more["file"] = _cube_of_file(decision, worth, more["ends"], sure and error is not None)
     return Judgement(decision, did, best, worth[did], worth[best], loss, max_error=error, **more)
 
