@@ -89,11 +89,8 @@ def broken_formats() -> tuple[Broken, ...]:
 def get(name: str) -> Format[Any]:
     """Return the format of this name; raises CapabilityError if there is none."""
     if name not in FORMATS:
-        family = [known for known in FORMATS if known.startswith(f"{name}-")]
-        if family:
-            raise CapabilityError(f"no format {name!r}; name one of {', '.join(family)}")
-        near = suggest_nearest(name, FORMATS)
-        raise CapabilityError(f"no format {name!r}{near}; known: {', '.join(FORMATS)}")
+        names = ", ".join(form.name for form in get_family(name))
+        raise CapabilityError(f"no format {name!r}; name one of {names}")
     return FORMATS[name]
 
 
@@ -104,7 +101,11 @@ def get_family(name: str) -> list[Format[Any]]:
     """
     if name in FORMATS:
         return [FORMATS[name]]
-    return [form for form in FORMATS.values() if form.name.startswith(f"{name}-")] or [get(name)]
+    family = [form for form in FORMATS.values() if form.name.startswith(f"{name}-")]
+    if not family:
+        near = suggest_nearest(name, FORMATS)
+        raise CapabilityError(f"no format {name!r}{near}; known: {', '.join(FORMATS)}")
+    return family
 
 
 def head_of(source: Source, offset: int = 0) -> Head:

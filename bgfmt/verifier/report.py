@@ -38,9 +38,11 @@ STYLE = (  # of the page of HTML
     "pre{font-size:12px;overflow-x:auto}h1,p,td{overflow-wrap:anywhere}"
     ".good{color:#060}.bad{color:#a00}"
 )
-PAGE_FIELDS = (
-    "title", "format", "recipe", "rung", *COUNTS, "cause", "known_as", "sha256", "bgfmt", "date",
-)  # fmt: skip
+#: fields of a report that a page lists, with what it calls them
+PAGE_FIELDS = {
+    "title": "title", "format": "format", "recipe": "recipe", "rung": "level", **{name: name for name in COUNTS},
+    "cause": "cause", "known_as": "known_as", "sha256": "sha256", "bgfmt": "bgfmt", "date": "date",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,7 @@ def _blocks(report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the blocks of a report's page as (kind of block, text); for a table, its rows of (name, value)."""
     yield "title", report["file"]
     yield "bad" if report["exit_code"] else "good", report["verdict"]
-    facts = [("level" if name == "rung" else name, report[name]) for name in PAGE_FIELDS if report.get(name)]
+    facts = [(label, report[name]) for name, label in PAGE_FIELDS.items() if report.get(name)]
     yield "table", facts + [(f"differences {size}", count) for size, count in report["differences"].items()]
     yield from (("text", note) for note in report["notes"])
     if report["exact"]:
