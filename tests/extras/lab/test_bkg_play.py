@@ -10,8 +10,7 @@ import pytest
 
 from benchmarks.bkg_bearoff import measure_rules
 from bgfmt.errors import PositionError
-from bgfmt.extras.lab.engine.bkg import Bkg, classes
-from bgfmt.extras.lab.engine.bkg.classes import Category, Classes, StateClass
+from bgfmt.extras.lab.engine.bkg import Bkg
 from bgfmt.extras.lab.engine.bkg.measures import array_of, games_lost, most_to_win, turns_of
 from bgfmt.extras.lab.engine.bkg.measures import racing as race_of
 from bgfmt.extras.lab.study.counts import acount
@@ -21,6 +20,8 @@ from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse
 from bgfmt.game.moves import race_plays
 from bgfmt.game.state import START, GameState
+from tests.support import bkg_classes as classes
+from tests.support.bkg_classes import Category, Classes, StateClass
 
 FULL = Side(0, 0, 0, 0, 0, 15)
 ENGINE = Bkg()

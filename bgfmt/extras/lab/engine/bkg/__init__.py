@@ -1,7 +1,7 @@
 """BKG, the program of H. J. Berliner that beat the world champion in 1979, after his paper of 1977.
 
 `Bkg` is the engine; `Completion` fills the gaps of the paper; `measures` computes the numbers that its evaluation
-uses; `classes` is the paper's system of state-classes.
+uses.
 """
 
 from bgfmt.extras.lab.engine.bkg.completion import C1, Completion

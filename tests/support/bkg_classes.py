@@ -1,4 +1,4 @@
-"""State-classes (the paper, section VI): recognisers in a fixed order, a rest class, an expectation for each.
+"""State-classes (the paper on BKG, section VI): recognisers in a fixed order, a rest class, an expectation for each.
 
 BKG of 1977 did not have them; the paper proposes them and works out one example, whose board is lost. Implemented
 are a list of classes, the class of a position, the expectation over the 36 rolls with the best play of each, the
