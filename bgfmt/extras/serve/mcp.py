@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from subprocess import DEVNULL, PIPE
 from typing import Any
 
@@ -24,7 +25,6 @@ from bgfmt.analysis.positions import one_or_two
 from bgfmt.analysis.questions import MET, STATE, options
 from bgfmt.cli.verify import LEVELS
 from bgfmt.errors import PositionError
-from bgfmt.extras.serve import mcp_answers
 from bgfmt.extras.serve.shapes import SHAPES, Schema, schema_of, schema_of_option
 
 ABOUT = (
@@ -92,11 +92,13 @@ def _switch(name: str, value: Any) -> str:
     return f"--{value}" if name == "did" else f"--{switch}={value}"
 
 
+#: schemas of the answers that have no shape of their own; their fields are those of docs/json.md
+_ANSWERS: dict[str, Schema] = json.loads(Path(__file__).with_name("mcp_answers.json").read_text("utf-8"))
 ASKED = ("position", *STATE, *MET, "settle", "oracle")
 TOOLS = {
     "look_up": Command(
         "Look up a position in a table.",
-        "lookup -- file position", ("position", "file"), answers=mcp_answers.LOOK_UP,
+        "lookup -- file position", ("position", "file"), answers=_ANSWERS["look_up"],
     ),
     "race": Command(
         "When a side, or each of two, bears off: mean rolls, EPC, wastage, chances.",
@@ -116,15 +118,15 @@ TOOLS = {
     ),
     "judge": Command(
         "Whether a play or a cube decision that somebody has made was right, and what it cost.",
-        "judge -- DB position", (*ASKED, "roll", "played", "did"), answers=mcp_answers.JUDGE,
+        "judge -- DB position", (*ASKED, "roll", "played", "did"), answers=_ANSWERS["judge"],
     ),
     "verify": Command(
         "Whether a bearoff database is right: every byte, every entry.",
-        "verify -- file", ("file", "until"), ("file",), mcp_answers.VERIFY,
+        "verify -- file", ("file", "until"), ("file",), _ANSWERS["verify"],
     ),
     "convert_plan": Command(
         "What a database would lose in another format; nothing is written.",
-        "convert --plan -- file planned", ("file", "to"), ("file", "to"), mcp_answers.CONVERT_PLAN,
+        "convert --plan -- file planned", ("file", "to"), ("file", "to"), _ANSWERS["convert_plan"],
     ),
 }  # fmt: skip
 
