@@ -43,8 +43,11 @@ _COMMON = "Common fields"
 
 
 def markdown(shape: type[Plain]) -> str:
-    """A shape as a table of docs/json.md; fields described above on the page only refer to that place."""
-    rows = ["| field | type | meaning |", "| --- | --- | --- |"]
+    """A shape as a table of docs/json.md; fields described above on the page only refer to that place.
+
+    Neighbours of the same type and description share a row.
+    """
+    described: list[tuple[list[str], str, str]] = []
     repeated: dict[tuple[str, str], list[str]] = {}
     if shapes.name_of(shape) in _WHOLE:
         repeated[_COMMON, ""] = ["`asked`?"]
@@ -55,7 +58,12 @@ def markdown(shape: type[Plain]) -> str:
             repeated.setdefault((heading, kind), []).append(name)
         else:
             about = one.about.removesuffix(".")  # a single sentence in a table needs none
-            rows.append(f"| {name} | `{_words(one.type)}` | {about} |")
+            if described and described[-1][1:] == (_words(one.type), about):
+                described[-1][0].append(name)
+            else:
+                described.append(([name], _words(one.type), about))
+    rows = ["| field | type | meaning |", "| --- | --- | --- |"]
+    rows += [f"| {', '.join(names)} | `{kind}` | {about} |" for names, kind, about in described]
     for (heading, kind), names in repeated.items():
         link = f"[{heading}](#{heading.lower().replace(' ', '-')})"
         rows.append(f"| {', '.join(names)} |{f' `{kind}`' * bool(kind)} | See {link} |")

@@ -82,15 +82,15 @@ class CubeAction(Plain):
 
     position: Position
     cube: Annotated[Owner, "Cube as seen by the side on roll: `centered`, `owned` or `opponent`."]
-    no_double: Annotated[float, "Equity of not doubling."]
-    double_take: Annotated[float, "Equity of double, take."]
-    double_pass: Annotated[float, "Equity of double, pass."] = 1.0
+    no_double: Annotated[float, "Equity of this choice."]
+    double_take: Annotated[float, "Equity of this choice."]
+    double_pass: Annotated[float, "Equity of this choice."] = 1.0
     error: Annotated[
         float | None, "Maximum error of the equities (99.9 % bound for estimates and rollouts)."
     ] = None
     usual_error: Annotated[float | None, "For estimates and rollouts: 95 % bound of the error."] = None
     proved: bool = True
-    settled: Annotated[bool, "Whether it was calculated because the table's error left it open."] = False
+    settled: Annotated[bool, "Whether a calculation replaced a table whose error left it open."] = False
     approximate: Annotated[bool, "Whether no proved error bound is known, as for estimates."] = False
     source: Annotated[
         Source, "A kind of table, `calculation`, `estimate`, `rollout`, `forced`, `rule` or `engine`."
@@ -345,10 +345,10 @@ def label_of(centered: CubeAction, owned: CubeAction) -> int:
 class Numbers(Plain):
     """Match winning chances, or equities of a game at this score (EMG), of the side on roll."""
 
-    no_double: Annotated[float, "No double."]
-    double_take: Annotated[float | None, "Double, take."]
-    double_pass: Annotated[float | None, "Double, pass."]
-    best: Annotated[float, "Best choice."]
+    no_double: Annotated[float, "Value of this choice."]
+    double_take: Annotated[float | None, "Value of this choice."]
+    double_pass: Annotated[float | None, "Value of this choice."]
+    best: Annotated[float, "Value of the best choice."]
 
 
 @dataclass(frozen=True)
@@ -357,10 +357,10 @@ class Losses(Plain):
 
     FIELDS = "no_double double take pass=pass_"
 
-    no_double: Annotated[float, "Cost of not doubling to the side on roll."]
-    double: Annotated[float, "Cost of doubling to the side on roll."]
-    take: Annotated[float, "Cost of taking to the opponent."]
-    pass_: Annotated[float, "Cost of passing to the opponent."]
+    no_double: Annotated[float, "Cost of this choice to the player who makes it."]
+    double: Annotated[float, "Cost of this choice to the player who makes it."]
+    take: Annotated[float, "Cost of this choice to the player who makes it."]
+    pass_: Annotated[float, "Cost of this choice to the player who makes it."]
 
 
 @dataclass(frozen=True, kw_only=True)

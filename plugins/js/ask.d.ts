@@ -73,9 +73,9 @@ export interface Estimate {
   approximate: true;
   /** Win probability. */
   win: number;
-  /** Probability of winning a gammon; null without gammon data. */
+  /** Probability of this outcome; null without gammon data. */
   win_gammon: number | null;
-  /** Probability of losing a gammon; null without gammon data. */
+  /** Probability of this outcome; null without gammon data. */
   lose_gammon: number | null;
   /** Equity without a cube, gammons counted if known. */
   cubeless: number;
@@ -89,9 +89,9 @@ export interface Estimate {
 export interface TwoRaces {
   /** Both sides, the side on roll first. */
   position: string;
-  /** Race of the side on roll. */
+  /** Race of this side. */
   on_roll: SideRace;
-  /** Race of the opponent. */
+  /** Race of this side. */
   other_side: SideRace;
   /** Win probabilities; null if only means are known. */
   two_sided: Estimate | null;
@@ -111,11 +111,11 @@ export interface CubeAction {
   cube: "centered" | "owned" | "opponent";
   /** Cube action in words, such as `Double, take`. */
   action: string;
-  /** Equity of not doubling. */
+  /** Equity of this choice. */
   no_double: number;
-  /** Equity of double, take. */
+  /** Equity of this choice. */
   double_take: number;
-  /** Equity of double, pass. */
+  /** Equity of this choice. */
   double_pass: number;
   /** Equity of double, beaver; null if beavers are not played. */
   double_beaver: number | null;
@@ -145,7 +145,7 @@ export interface CubeAction {
   error: number;
   /** For estimates and rollouts: 95 % bound of the error. */
   usual_error?: number;
-  /** Whether it was calculated because the table's error left it open. */
+  /** Whether a calculation replaced a table whose error left it open. */
   settled: boolean;
   /** Certainty of the action, in words. */
   certainty: string;
@@ -169,9 +169,9 @@ export interface Insight {
   market_losers: number;
   /** Rolls that can lose the market, with the probability that each does. */
   losing_rolls: Record<string, number>;
-  /** Three best rolls, with equities of no double. */
+  /** Three rolls, with equities of no double. */
   best_rolls: Record<string, number>;
-  /** Three worst rolls, with equities of no double. */
+  /** Three rolls, with equities of no double. */
   worst_rolls: Record<string, number>;
 }
 
@@ -185,17 +185,17 @@ export interface CubeAnswer {
   cube_value: number;
   /** Win probability without a cube. */
   win: number | null;
-  /** Probability of winning a gammon. */
+  /** Probability of this outcome. */
   win_gammon: number | null;
-  /** Probability of losing a gammon. */
+  /** Probability of this outcome. */
   lose_gammon: number | null;
   /** Equity without a cube. */
   cubeless: number;
-  /** Equity of not doubling, owning the cube. */
+  /** Equity of not doubling, by cube owner. */
   owned: number;
-  /** Equity of not doubling, cube centered. */
+  /** Equity of not doubling, by cube owner. */
   centered: number;
-  /** Equity with the opponent owning the cube. */
+  /** Equity of not doubling, by cube owner. */
   opponent: number;
   /** `none` (impossible), `counted`, or `ignored` though possible. */
   gammons: "none" | "counted" | "ignored";
@@ -219,13 +219,13 @@ export interface CubeAnswer {
   beavers: boolean;
   /** Whether the action is certain in spite of the error. */
   sure: boolean;
-  /** Whether it was calculated because the table's error left it open. */
+  /** Whether a calculation replaced a table whose error left it open. */
   settled: boolean;
   /** Certainty of the action, in words. */
   certainty: string;
-  /** Action with a centered cube. */
+  /** Action with the cube centered or owned by the side on roll. */
   centered_cube: CubeAction;
-  /** Action with the side on roll owning the cube. */
+  /** Action with the cube centered or owned by the side on roll. */
   owned_cube: CubeAction;
   /** Koca's label, from 1 to 5. */
   label: 1 | 2 | 3 | 4 | 5;
@@ -237,25 +237,25 @@ export interface CubeAnswer {
 
 /** Match winning chances, or equities of a game at this score (EMG), of the side on roll. */
 export interface Choices {
-  /** No double. */
+  /** Value of this choice. */
   no_double: number;
-  /** Double, take. */
+  /** Value of this choice. */
   double_take: number | null;
-  /** Double, pass. */
+  /** Value of this choice. */
   double_pass: number | null;
-  /** Best choice. */
+  /** Value of the best choice. */
   best: number;
 }
 
 /** What each choice costs, never negative. */
 export interface Losses {
-  /** Cost of not doubling to the side on roll. */
+  /** Cost of this choice to the player who makes it. */
   no_double: number;
-  /** Cost of doubling to the side on roll. */
+  /** Cost of this choice to the player who makes it. */
   double: number;
-  /** Cost of taking to the opponent. */
+  /** Cost of this choice to the player who makes it. */
   take: number;
-  /** Cost of passing to the opponent. */
+  /** Cost of this choice to the player who makes it. */
   pass: number;
 }
 
