@@ -12,6 +12,9 @@ for a bound of -1 or 1.
 Positions are numbered by *place*, their rank in order of pips; the places of one pip count are a layer. A pair
 belongs to the lower layer of its two sides. The pairs of layer L are computed in two passes: first those with the
 side on roll in L, then those with the side on roll in a higher layer and the other side in L.
+
+A pair depends on pairs with the sides exchanged: us against them on those of them, on roll, against the places that
+we can reach. A *tile* has these for the WIDTH sides `them` next to each other, a row for each place.
 """
 
 from __future__ import annotations
@@ -49,19 +52,16 @@ class SizeRules(NamedTuple):
     results: Any
 
 
-class Bounds(NamedTuple):
-    """Bounds of finished pairs, as eight bytes a pair: four below the stored equities, then four above.
+class Entries(NamedTuple):
+    """Stored equities and bounds of pairs of some places on roll with some other places.
 
-    ring : (m, 8); row base[t] + j % width has the pair of place t on roll against place j of a lower layer. It is
-    overwritten after as many layers as a roll can cross.
-    own : (m, 8); the pairs of the current layer on roll against itself and higher places. Row
-    (t - start) * row_length + j - start has place t against place j, where `start` is the layer's first place.
+    stored : (places on roll, other places, 4) uint16. steps : (other places, places on roll, 8) int8, the bounds:
+    four below the stored equities, then four above. Their axes are exchanged so that they are filled from the front:
+    the part that is not yet in use takes no memory.
     """
 
-    ring: Any
-    base: Any
-    width: int
-    own: Any
+    stored: Any
+    steps: Any
 
 
 class Found(NamedTuple):
@@ -79,7 +79,7 @@ class Found(NamedTuple):
 
 #: forms of tuples that kernels take, see `bgfmt.jit.njit`
 GAME = "bgfmt.extras.accuracy.enclosure:SizeRules(i8.1C, i4.1C, i8.1C, i4.1C)"
-BOUNDS = "bgfmt.extras.accuracy.enclosure:Bounds(i1.2C, i8.1C, i8, i1.2C)"
+ENTRIES = "bgfmt.extras.accuracy.enclosure:Entries(u2.3C, i1.3C)"
 FOUND = "bgfmt.extras.accuracy.enclosure:Found(i8.1C, i8.2C, i8.2C)"
 
 
@@ -135,38 +135,6 @@ def upper_bound(value: Any, steps: Any) -> Any:
 
 
 @njit()
-def store_negated_bounds(
-    stored: Any, them: int, us: int, steps: Any, row: int, tile: Any, place: int, lane: int
-) -> None:
-    """Set tile[place, lane : lane + 8] to the negated bounds of a pair's values, after the best cube action.
-
-    They are the values to the side that has just moved: 4 upper bounds, then 4 lower ones, in fine units.
-
-    Parameters
-    ----------
-    stored : (n, n, 4) uint16 equities; stored[them, us] are those of `them`, the side now on roll, against `us`.
-    steps, row : steps[row] are the bounds of these equities as 8 bytes, see `Bounds`.
-    tile, place, lane : the output array, and the two indices in it.
-    """
-    e0 = to_fine_units(stored[them, us, 0])
-    e1 = to_fine_units(stored[them, us, 1])
-    e2 = to_fine_units(stored[them, us, 2])
-    e3 = to_fine_units(stored[them, us, 3])
-    low = lower_bound(e3, steps[row, 3])
-    doubled = min(2 * low, ONE)
-    tile[place, lane] = -lower_bound(e0, steps[row, 0])
-    tile[place, lane + 1] = -low
-    tile[place, lane + 2] = -max(lower_bound(e2, steps[row, 2]), doubled)
-    tile[place, lane + 3] = -max(lower_bound(e1, steps[row, 1]), doubled)
-    high = upper_bound(e3, steps[row, 7])
-    doubled = min(2 * high, ONE)
-    tile[place, lane + 4] = -upper_bound(e0, steps[row, 4])
-    tile[place, lane + 5] = -high
-    tile[place, lane + 6] = -max(upper_bound(e2, steps[row, 6]), doubled)
-    tile[place, lane + 7] = -max(upper_bound(e1, steps[row, 5]), doubled)
-
-
-@njit()
 def count_decisions(low: Any, high: Any, value: Any, found: Found) -> None:
     """Add the cube decisions of a pair to `found.decisions`: right, left open by the bounds, or wrong.
 
@@ -193,84 +161,98 @@ def count_decisions(low: Any, high: Any, value: Any, found: Found) -> None:
             found.decisions[k, 2] += 1
 
 
-@njit(f"u2.3C, {GAME}, {BOUNDS}")
-def bound_lost_sides(stored: Any, game: SizeRules, bounds: Bounds) -> None:
-    """Set the bounds of every side on roll whose opponent has borne off all chequers: its exact equity is -1.
-
-    stored : (n, n, 4) uint16 equities by position numbers. bounds : its `ring` is filled.
-    """
-    for t in range(1, len(game.numbers)):
+@njit(ENTRIES)
+def bound_lost_sides(entries: Entries) -> None:
+    """Set the bounds of sides on roll against place 0, which has borne off all chequers: their exact equity is -1."""
+    stored, steps = entries
+    for row in range(len(stored)):
         for c in range(4):
-            value = to_fine_units(stored[game.numbers[t], 0, c])
-            bounds.ring[bounds.base[t], c] = steps_below(value, -ONE)
-            bounds.ring[bounds.base[t], 4 + c] = steps_above(value, -ONE)
+            value = to_fine_units(stored[row, 0, c])
+            steps[0, row, c] = steps_below(value, -ONE)
+            steps[0, row, 4 + c] = steps_above(value, -ONE)
 
 
-@njit(f"u2.3C, {GAME}, {BOUNDS}, (i8, i8), (i8, i8), (i8, i8), i8, {FOUND}, i4.3C")
+@njit(f"{ENTRIES}, (i8, i8), (i8, i8), i4.2C")
+def fill_tile(entries: Entries, them: Any, others: Any, tile: Any) -> None:
+    """Set tile[k, 8 * i : 8 * i + 8] to the negated bounds of the pair of them[0] + i, on roll, with others[0] + k.
+
+    They are the values to the side that has just moved, after the best cube action: 4 upper bounds, then 4 lower
+    ones, in fine units.
+
+    entries : the pairs. them, others : ranges (first, past the last) of rows and columns of `entries.stored`.
+    """
+    stored, steps = entries
+    for j in range(others[0], others[1]):
+        line = tile[j - others[0]]
+        for t in range(them[0], them[1]):
+            lane = 8 * (t - them[0])
+            near = steps[j, t]
+            e0 = to_fine_units(stored[t, j, 0])
+            e1 = to_fine_units(stored[t, j, 1])
+            e2 = to_fine_units(stored[t, j, 2])
+            e3 = to_fine_units(stored[t, j, 3])
+            low = lower_bound(e3, near[3])
+            doubled = min(2 * low, ONE)
+            line[lane] = -lower_bound(e0, near[0])
+            line[lane + 1] = -low
+            line[lane + 2] = -max(lower_bound(e2, near[2]), doubled)
+            line[lane + 3] = -max(lower_bound(e1, near[1]), doubled)
+            high = upper_bound(e3, near[7])
+            doubled = min(2 * high, ONE)
+            line[lane + 4] = -upper_bound(e0, near[4])
+            line[lane + 5] = -high
+            line[lane + 6] = -max(upper_bound(e2, near[6]), doubled)
+            line[lane + 7] = -max(upper_bound(e1, near[5]), doubled)
+
+
+@njit(f"{GAME}, i4.2C, i8, (i8, i8), (i8, i8), {ENTRIES}, (i8, i8), {FOUND}, i4.3C")
 def enclose(
-    stored: Any, game: SizeRules, bounds: Bounds, us: Any, ts: Any, reach: Any, start: int, found: Found, out: Any
+    game: SizeRules, tile: Any, reach: int, us: Any, them: Any, entries: Entries, origin: Any, found: Found, out: Any
 ) -> None:  # fmt: skip
-    """Bound the exact equities of all pairs of the places `us`, on roll, with the places `ts`.
+    """Bound the exact equities of all pairs of the places `us`, on roll, with at most WIDTH places `them`.
 
-    A place is the rank of a position in order of pips, a layer the places of one pip count. Ranges are (first, past
-    the last).
+    Ranges of places are (first, past the last).
 
     Parameters
     ----------
-    stored : (n, n, 4) uint16 equities by position numbers
-    game, bounds, found : see their classes; `bounds` and `found` are updated
-    us, ts : ranges of places; one of them lies in the current layer
-    reach : range of places that contains all results of plays of `us`
-    start : first place of the current layer
+    game, found : see their classes; `found` is updated
+    tile, reach : the tile of `them`, see `fill_tile`; its first row is that of place `reach`. It has all places that
+        plays of `us` lead to.
+    us, them : ranges of places
+    entries, origin : the pairs, whose bounds are set; place origin[0] on roll against place origin[1] is the first
     out : (n, n, 4) int32 that receives the error bound of each equity, in fine units, by position numbers; an array
         of shape (0, 0, 0) if not wanted
     """
     numbers, places, starts, results = game
-    ring, base, width, own = bounds
-    row_length = len(numbers) - start
-    higher = us[0] > start  # whether `us` is above the current layer, the second pass
-    tile = np.zeros((reach[1] - reach[0], LANES), np.int32)
+    stored, steps = entries
     total = np.empty(LANES, np.int32)
-    low = np.empty(4, np.int64)
-    high = np.empty(4, np.int64)
-    value = np.empty(4, np.int64)
-    for first in range(ts[0], ts[1], WIDTH):
-        past = min(first + WIDTH, ts[1])
-        for t in range(first, past):
-            them = numbers[t]
-            lane = 8 * (t - first)
-            for j in range(reach[0], min(start, reach[1])):
-                store_negated_bounds(
-                    stored, them, numbers[j], ring, base[t] + j % width, tile, j - reach[0], lane
-                )
-            for j in range(start, reach[1]):
-                row = (t - start) * row_length + j - start
-                store_negated_bounds(stored, them, numbers[j], own, row, tile, j - reach[0], lane)
-        for u in range(us[0], us[1]):
-            x = numbers[u]
-            total[:] = 0
-            for r in range(ROLLS):
-                add_best_wide(
-                    tile.ctypes.data - 4 * LANES * reach[0], 4 * LANES, places.ctypes.data, results.ctypes.data,
-                    starts[ROLLS * x + r], starts[ROLLS * x + r + 1], total.ctypes.data, WEIGHTS[r] - 1,
-                )  # fmt: skip
-            for t in range(first, past):
-                them = numbers[t]
-                steps = ring if higher else own
-                row = base[u] + t % width if higher else (u - start) * row_length + t - start
-                for c in range(4):
-                    lane = 8 * (t - first) + c
-                    most = (total[lane] + 35) // 36
-                    least = total[lane + 4] // 36
-                    stored_here = to_fine_units(stored[x, them, c])
-                    off = max(most - stored_here, stored_here - least)
-                    found.greatest[c] = max(found.greatest[c], off)
-                    found.histogram[c, min(BINS - 1, (off + FINE - 1) >> FINE_BITS)] += 1
-                    steps[row, c] = steps_below(stored_here, least)
-                    steps[row, 4 + c] = steps_above(stored_here, most)
-                    if out.size:
-                        out[x, them, c] = off
-                    high[c] = most
-                    low[c] = least
-                    value[c] = stored_here
-                count_decisions(low, high, value, found)
+    low = np.empty(4, np.int32)
+    high = np.empty(4, np.int32)
+    value = np.empty(4, np.int32)
+    for u in range(us[0], us[1]):
+        x = numbers[u]
+        total[:] = 0
+        for r in range(ROLLS):
+            add_best_wide(
+                tile.ctypes.data - 4 * LANES * reach, 4 * LANES, places.ctypes.data, results.ctypes.data,
+                starts[ROLLS * x + r], starts[ROLLS * x + r + 1], total.ctypes.data, WEIGHTS[r] - 1,
+            )  # fmt: skip
+        row = u - origin[0]
+        for t in range(them[0], them[1]):
+            column = t - origin[1]
+            for c in range(4):
+                lane = 8 * (t - them[0]) + c
+                most = (total[lane] + np.int32(35)) // np.int32(36)
+                least = total[lane + 4] // np.int32(36)
+                stored_here = to_fine_units(stored[row, column, c])
+                off = max(most - stored_here, stored_here - least)
+                found.greatest[c] = max(found.greatest[c], off)
+                found.histogram[c, min(BINS - 1, (off + FINE - 1) >> FINE_BITS)] += 1
+                steps[column, row, c] = steps_below(stored_here, least)
+                steps[column, row, 4 + c] = steps_above(stored_here, most)
+                if out.size:
+                    out[x, numbers[t], c] = off
+                high[c] = most
+                low[c] = least
+                value[c] = stored_here
+            count_decisions(low, high, value, found)

@@ -8,17 +8,24 @@ farther of the two. It holds whatever program made the table, and whether or not
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
 from bgfmt.errors import CapabilityError
 from bgfmt.extras.accuracy import enclosure
-from bgfmt.extras.accuracy.enclosure import BINS, DECISIONS, FINE, ONE, WIDTH, Bounds, Found, SizeRules
+from bgfmt.extras.accuracy.enclosure import BINS, DECISIONS, FINE, ONE, WIDTH, Entries, Found, SizeRules
 from bgfmt.extras.accuracy.truth import DECISION_NOUNS
+from bgfmt.jit.lanes import LANES
+from bgfmt.solver.machine import available_memory, check_disk, check_memory
+from bgfmt.storage.mapped import MappedScratch
 from bgfmt.tables import EQUITY_COLUMNS, Table, TwoSided
 from bgfmt.verifier.recurrence.contact import PLAIN_POINTS
 from bgfmt.verifier.recurrence.plays import Array, Progress, pip_order, plays
@@ -26,8 +33,9 @@ from bgfmt.verifier.words import plural
 
 REACH = 24  # the most pips a roll can spend
 DECISION_NAMES = ("initial_doubles", "redoubles", "takes")
-PAIRS_PER_TASK = 1 << 18
-SECONDS_PER_PAIR = 4e-7
+ROWS_PER_TASK = 8
+SIDES_PER_TASK = 8 * WIDTH
+SECONDS_PER_PAIR = 2e-7
 
 
 @dataclass(frozen=True)
@@ -143,8 +151,7 @@ def bound_errors(
     Parameters
     ----------
     table
-        A table of integers with the cube, on at most 12 points. If it is not mapped from a file, it is loaded into
-        memory.
+        A table of integers with the cube, on at most 12 points.
     threads
         Number of threads.
     progress
@@ -156,82 +163,152 @@ def bound_errors(
     ------
     CapabilityError
         For a table that `reason_against` refuses.
+    SolverError
+        If memory or disk are too small.
     """
     reason = reason_against(table)
     if reason:
         raise CapabilityError(reason)
-    sweep = BoundSweep(table, np.empty((0, 0, 0), np.int32) if out is None else out)
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(threads) as pool, _allocator(table) as allocate:
+        sweep = BoundSweep(table, np.empty((0, 0, 0), np.int32) if out is None else out, allocate)
+        for _ in pool.map(sweep.read_lower, sweep.row_tasks()):
+            pass
         for layer in range(1, sweep.layers):
-            for tasks in sweep.layer_tasks(layer):
-                for found in pool.map(sweep.enclose, tasks):
+            for step, tasks in sweep.steps(layer):
+                for found in pool.map(step, tasks):
                     sweep.add(found)
             if progress is not None:
                 progress(*sweep.progress(layer))
-    return sweep.result()
+        return sweep.result()
 
 
-#: places on roll, places of the other side, and places that plays lead to, each as (first, past the last)
-Task = tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
+Range = tuple[int, int]  # (first, past the last)
+Allocate = Callable[[tuple[int, ...], Any], Array]
 
 
 class BoundSweep:
     """The computation of the bounds of all pairs of a table, layer by layer; see `enclosure` for the layers.
 
+    The table is read twice, by rows. First, the stored equities of places on roll against places of lower layers are
+    copied to `lower`, in order of places. They lie there until the layer of the place on roll is done. Second, the
+    rows of each layer are read for its pairs, on roll, with places of this and higher layers: `own`.
+
+    Parameters
+    ----------
     out : see `bound_errors`; an array of size 0 if not wanted.
+    allocate : creates an array for stored equities, as `numpy.empty` does.
     """
 
-    def __init__(self, table: TwoSided, out: Array) -> None:
-        self.stored = _in_memory(table)
+    def __init__(self, table: TwoSided, out: Array, allocate: Allocate) -> None:
+        self.table = table
         self.out = out
         starts, results = plays(table.points, table.chequers)
         _, numbers, cuts = pip_order(table.points, table.chequers)
         self.n = len(numbers)
         self.cuts = [int(cut) for cut in cuts]
         self.layers = len(cuts) - 1
-        places = np.empty(self.n, np.int32)
-        places[numbers] = np.arange(self.n, dtype=np.int32)
-        self.game = SizeRules(numbers.astype(np.int64), places, starts, results)
-        width = ring_width(self.cuts)
-        lower = np.repeat(self.cuts[:-1], np.diff(cuts))  # places below the layer of each place
-        ends = np.cumsum(np.minimum(lower, width), dtype=np.int64)
-        ring = np.empty((int(ends[-1]), 8), np.int8)
-        self.bounds = Bounds(ring, np.append(0, ends[:-1]), width, np.zeros((self.n, 8), np.int8))
-        self.start = 0
+        self.numbers = numbers.astype(np.int64)
+        self.places = np.empty(self.n, np.int32)
+        self.places[numbers] = np.arange(self.n, dtype=np.int32)
+        self.game = SizeRules(self.numbers, self.places, starts, results)
+        self.lower = {
+            layer: self._entries(layer, (0, self.cuts[layer]), allocate) for layer in range(1, self.layers)
+        }
         self.found = _nothing_found()
-        enclosure.bound_lost_sides(self.stored, self.game, self.bounds)
 
-    def layer_tasks(self, layer: int) -> Iterator[list[Task]]:
-        """Yield the two lists of tasks for the pairs whose lower pip count is that of a layer.
+    def _entries(self, layer: int, others: Range, allocate: Allocate = np.empty) -> Entries:
+        """Create the entries of the places of a layer, on roll, with a range of other places."""
+        rows = self.cuts[layer + 1] - self.cuts[layer]
+        columns = others[1] - others[0]
+        return Entries(allocate((rows, columns, 4), np.uint16), np.empty((columns, rows, 8), np.int8))
 
-        The tasks of a list can run at the same time. Request the second list only after those of the first are done.
+    def row_tasks(self) -> Iterator[Array]:
+        """Yield the position numbers of the table's rows, a few at a time, in the order in which they are stored."""
+        order = getattr(self.table.equities, "order", np.arange(self.n))
+        return (order[k : k + ROWS_PER_TASK] for k in range(0, self.n, ROWS_PER_TASK))
+
+    def _read(self, numbers: Array) -> Array:
+        """Read rows of the table, as (rows, n) with the four equities of a pair in one number."""
+        rows = np.ascontiguousarray(self.table.equities[numbers], np.uint16)
+        if self.table.release is not None:
+            self.table.release()
+        return rows.view(np.uint64)[..., 0]
+
+    def read_lower(self, rows: Array) -> None:
+        """Read the stored equities of positions on roll, by number, against places of lower layers."""
+        for place, row in zip(self.places[rows], self._read(rows), strict=True):
+            layer = bisect_right(self.cuts, place) - 1
+            first = self.cuts[layer]
+            if layer > 0:
+                stored = self.lower[layer].stored.view(np.uint64)
+                np.take(row, self.numbers[:first], out=stored[place - first, :, 0], mode="clip")
+
+    def steps(self, layer: int) -> Iterator[tuple[Callable[[Any], Found], Iterable[Any]]]:
+        """Yield functions, and the tasks to call them with, for the pairs whose lower pip count is that of a layer.
+
+        The tasks of a function can run at the same time. Request the next function only after those are done.
 
         layer : number of the layer, 1 for the positions with the fewest pips.
         """
-        cuts = self.cuts
-        first = cuts[layer]
-        past = cuts[layer + 1]
-        self.start = first
-        own = np.empty(((past - first) * (self.n - first), 8), np.int8)
-        self.bounds = self.bounds._replace(own=own)
-        width = max(WIDTH, PAIRS_PER_TASK // (past - first) // WIDTH * WIDTH)
-        reach = cuts[max(0, layer - REACH)], first
-        yield [((first, past), (t, min(t + width, self.n)), reach) for t in range(first, self.n, width)]
-        reach = cuts[max(0, layer + 1 - REACH)], self.n
-        yield [
-            ((past, self.n), (t, min(t + WIDTH, past)), reach)
-            for t in range(first, past, WIDTH)
-            if past < self.n
-        ]
+        if layer == 1:
+            for entries in self.lower.values():
+                enclosure.bound_lost_sides(entries)
+        first = self.cuts[layer]
+        past = self.cuts[layer + 1]
+        self.layer = layer
+        self.own = self._entries(layer, (first, self.n))
+        yield self.read_own, _split((first, past), ROWS_PER_TASK)
+        across = (
+            (higher, sides)
+            for higher in range(layer, self.layers)
+            for sides in _split((self.cuts[higher], self.cuts[higher + 1]), SIDES_PER_TASK)
+        )
+        yield self.enclose_layer, across
+        yield self.enclose_higher, _split((first, past), WIDTH)
+        del self.lower[layer]
 
-    def enclose(self, task: Task) -> Found:
-        """Bound the exact equities of the pairs of a task; return the maxima and counts over them."""
+    def read_own(self, rows: Range) -> Found:
+        """Read the stored equities of places of the current layer on roll against this and higher layers."""
+        first = self.cuts[self.layer]
+        stored = self.own.stored.view(np.uint64)[..., 0]
+        for place, row in zip(range(*rows), self._read(self.numbers[slice(*rows)]), strict=True):
+            np.take(row, self.numbers[first:], out=stored[place - first], mode="clip")
+        return _nothing_found()
+
+    def enclose_layer(self, task: tuple[int, Range]) -> Found:
+        """Bound the pairs of the current layer, on roll, with some places of a layer that is not lower.
+
+        task : this layer, and the range of its places.
+        """
+        higher, sides = task
+        us = self.cuts[self.layer], self.cuts[self.layer + 1]
+        reach = self.cuts[max(0, self.layer - REACH)]
+        tile = np.zeros((us[0] - reach, LANES), np.int32)
         found = _nothing_found()
-        enclosure.enclose(self.stored, self.game, self.bounds, *task, self.start, found, self.out)
+        for them in _split(sides, WIDTH):
+            rows = them[0] - self.cuts[higher], them[1] - self.cuts[higher]
+            enclosure.fill_tile(self.lower[higher], rows, (reach, us[0]), tile)
+            enclosure.enclose(self.game, tile, reach, us, them, self.own, (us[0], us[0]), found, self.out)
+        return found
+
+    def enclose_higher(self, them: Range) -> Found:
+        """Bound the pairs of all places of higher layers, on roll, with some places of the current layer."""
+        first = self.cuts[self.layer]
+        reach = self.cuts[max(0, self.layer + 1 - REACH)]
+        tile = np.zeros((self.n - reach, LANES), np.int32)
+        rows = them[0] - first, them[1] - first
+        enclosure.fill_tile(self.lower[self.layer], rows, (reach, first), tile)
+        enclosure.fill_tile(self.own, rows, (0, self.n - first), tile[first - reach :])
+        found = _nothing_found()
+        for higher in range(self.layer + 1, self.layers):
+            us = self.cuts[higher], self.cuts[higher + 1]
+            enclosure.enclose(
+                self.game, tile, reach, us, them, self.lower[higher], (us[0], 0), found, self.out
+            )
         return found
 
     def add(self, found: Found) -> None:
-        """Add the maxima and counts of a task, the result of `enclose`, to those of the table."""
+        """Add the maxima and counts of a task to those of the table."""
         np.maximum(self.found.greatest, found.greatest, out=self.found.greatest)
         self.found.histogram[...] += found.histogram
         self.found.decisions[...] += found.decisions
@@ -246,22 +323,46 @@ class BoundSweep:
         return ErrorBound(np.nextafter(greatest / ONE, 1), histogram, decisions, (self.n - 1) ** 2)
 
 
-def ring_width(cuts: list[int]) -> int:
-    """Return the largest number of positions in a pip layer and the 24 pips below it, which a roll can cross.
+def memory_bytes(points: int, chequers: int) -> tuple[int, int]:
+    """Return how many bytes of memory the bounds of a table need at most, without its stored equities, and with them.
 
-    cuts : the first place (rank in order of pips) of each layer and, last, the number of places.
+    Stored equities in memory are those of pairs with the side on roll in the higher layer.
     """
-    layers = len(cuts) - 1
-    return max(cuts[layer + 1] - cuts[max(0, layer - REACH)] for layer in range(layers))
+    _, _, cuts = pip_order(points, chequers)
+    rows = np.diff(cuts)
+    without = 0
+    in_all = 0
+    for layer in range(len(rows)):
+        own = 2 * rows[layer] * (cuts[-1] - cuts[layer])
+        bounds = own + np.sum(rows[layer:] * np.minimum(cuts[layer:-1], cuts[layer + 1]))
+        without = max(without, 8 * int(bounds))
+        in_all = max(in_all, 8 * int(bounds + np.sum(rows[layer:] * cuts[layer:-1])))
+    return without, in_all
+
+
+@contextmanager
+def _allocator(table: TwoSided) -> Iterator[Allocate]:
+    """Yield a function that creates arrays for stored equities: in memory or, if it is too small, in temporary files.
+
+    These lie in the folder of the table's file. SolverError if memory or disk are too small.
+    """
+    without, in_all = memory_bytes(table.points, table.chequers)
+    available = available_memory()
+    if available is None or in_all <= available:
+        yield np.empty
+        return
+    check_memory(without, f"the error bound of {table.points}x{table.chequers}")
+    file = Path(table.provenance)
+    path = file if file.is_file() else Path(tempfile.gettempdir(), "x")
+    check_disk(0, path, 4 * table.positions**2, path)
+    with MappedScratch(path.parent, available) as room:
+        yield room.zeros
+
+
+def _split(sides: Range, size: int) -> Iterator[Range]:
+    """Yield parts of a range, of at most this size."""
+    return ((k, min(k + size, sides[1])) for k in range(*sides, size))
 
 
 def _nothing_found() -> Found:
     return Found(np.zeros(4, np.int64), np.zeros((4, BINS), np.int64), np.zeros((DECISIONS, 3), np.int64))
-
-
-def _in_memory(table: TwoSided) -> Array:
-    """Return the equities as one array of native uint16, mapped where the file has it so."""
-    stored = table.equities
-    if isinstance(stored, np.ndarray):
-        return np.require(stored, np.uint16, ["C", "A"])
-    return np.ascontiguousarray(stored[:], np.uint16)

@@ -13,9 +13,10 @@ import pytest
 import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run
-from bgfmt.errors import CapabilityError
+from bgfmt.errors import CapabilityError, SolverError
 from bgfmt.extras.accuracy import error_bound, truth
 from bgfmt.extras.accuracy.enclosure import BINS, FINE, ONE, OPEN_ABOVE, OPEN_BELOW, STEP
+from bgfmt.solver import machine
 from bgfmt.tables import TwoSided
 
 SIZES = [(1, 15), (2, 8), (3, 5), (4, 4), (6, 2), (6, 3), (6, 4), (9, 2), (12, 2)]
@@ -127,6 +128,36 @@ def test_tables_without_bounds_say_why() -> None:
         assert note
         with pytest.raises(CapabilityError, match="error bound"):
             error_bound.bound_errors(table)  # type: ignore[arg-type]
+
+
+def test_tables_larger_than_memory_are_bounded_in_a_temporary_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.bd"
+    bgfmt.save(solver.two_sided(6, 4), path)
+    table = bgfmt.open(path).table
+    assert isinstance(table, TwoSided)
+    wanted, bound = bounds_of(table)
+    without, in_all = error_bound.memory_bytes(6, 4)
+    folders = []
+
+    class Scratch(error_bound.MappedScratch):
+        def __init__(self, folder: Path, memory: int) -> None:
+            folders.append(folder)
+            super().__init__(folder, memory)
+
+    monkeypatch.setattr(error_bound, "MappedScratch", Scratch)
+    for module in (error_bound, machine):
+        monkeypatch.setattr(module, "available_memory", lambda: in_all - 1)
+    found, same = bounds_of(table, threads=2)
+    assert folders == [tmp_path]
+    assert found.as_dict() == wanted.as_dict()
+    assert np.array_equal(bound, same)
+    assert list(tmp_path.iterdir()) == [path]
+    for module in (error_bound, machine):
+        monkeypatch.setattr(module, "available_memory", lambda: without - 1)
+    with pytest.raises(SolverError, match=r"the error bound of 6x4 needs .* GB of memory"):
+        error_bound.bound_errors(table)
 
 
 @pytest.mark.parametrize("suffix", [".bd", ".npz", ".bgts", ".sqlite"])
