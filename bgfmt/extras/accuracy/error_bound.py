@@ -35,7 +35,7 @@ REACH = 24  # the most pips a roll can spend
 DECISION_NAMES = ("initial_doubles", "redoubles", "takes")
 ROWS_PER_TASK = 8
 SIDES_PER_TASK = 8 * WIDTH
-SECONDS_PER_PAIR = 2e-7
+SECONDS_PER_PAIR = 5e-7
 
 
 @dataclass(frozen=True)
