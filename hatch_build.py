@@ -196,14 +196,17 @@ def keep(module: Any, symbols: set[str]) -> None:
 
 
 def optimise(module: Any, machine: Any) -> None:
-    """Optimise a module as numba does: twice, because reference counts can only be removed after inlining."""
+    """Optimise a module in two passes, because reference counts can only be removed after inlining.
+
+    The first pass inlines and simplifies; the second also unrolls and vectorises.
+    """
     import llvmlite.binding as llvm
 
-    for _ in range(2):
-        options = llvm.create_pipeline_tuning_options(speed_level=3)
-        options.loop_vectorization = True
-        options.slp_vectorization = True
-        options.loop_unrolling = True
+    for speed_level in (1, 3):
+        options = llvm.create_pipeline_tuning_options(speed_level=speed_level)
+        options.loop_vectorization = speed_level == 3
+        options.slp_vectorization = speed_level == 3
+        options.loop_unrolling = speed_level == 3
         builder = llvm.create_pass_builder(machine, options)
         passes = builder.getModulePassManager()
         passes.add_refprune_pass()
