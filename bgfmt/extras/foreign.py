@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterable, Iterator
 from io import TextIOWrapper
 from typing import Any
 
 from bgfmt.storage.source import open_regular
 from bgfmt.storage.system import PathLike
 
-__all__ = ["MAX_INTEGER_DIGITS", "load_json", "open_text"]
+__all__ = ["MAX_INTEGER_DIGITS", "load_json", "load_json_rows", "open_text"]
 
 
 MAX_INTEGER_DIGITS = 18  # longer JSON integers are read as floats
@@ -29,6 +31,13 @@ def load_json(text: str | bytes) -> Any:
         return json.loads(text, parse_int=_integer)
     except RecursionError:
         raise ValueError("values nested too deeply") from None
+
+
+def load_json_rows(lines: Iterable[str]) -> Iterator[Any]:
+    """Yield the values of lines of JSON; lines that are not JSON are skipped."""
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            yield load_json(line)
 
 
 def _integer(text: str) -> int | float:

@@ -14,7 +14,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cached_property
 from queue import SimpleQueue
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from bgfmt.errors import CapabilityError
 from bgfmt.extras.checkpoints import RowFile
 from bgfmt.extras.exam.candidates import ANSWERED, DIED, LATE, STATUS, Answers, Candidate, Failure
 from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, PLAY, TAKE, Array, Exam, Question
+from bgfmt.extras.foreign import load_json_rows
 
 MIN_LOSS = 1e-7  # losses up to this are rounding errors
 CHUNK_QUESTIONS = 256  # questions that one worker takes at a time
@@ -66,8 +67,8 @@ def collect_answers(
         if part:
             head = json.dumps([first.name, exam.digest])
             out = stack.enter_context(RowFile(part, head, anew=force and not resume))
-            for row in map(json.loads, out.rows):
-                if row[1] not in (LATE, DIED):  # these are asked again
+            for row in load_json_rows(out.rows):
+                if is_kept_answer(row, exam) and row[1] not in (LATE, DIED):  # these are asked again
                     answers.record_row(*row)
         left = answers.missing
         replies = _ask(make, first, exam, left, threads, timeout)
@@ -78,6 +79,32 @@ def collect_answers(
             if progress is not None:
                 progress(done, len(exam))
     return answers
+
+
+def is_kept_answer(row: Any, exam: Exam) -> bool:
+    """Check that a row of a file of saved answers can have been written by `Answers.record_answer` for this set.
+
+    A row is [number, status, choice, equity, win, seconds, words]; anything else, or a value out of range, gives
+    False.
+    """
+    if not isinstance(row, list) or len(row) != 7:
+        return False
+    number, status, choice, equity, win, seconds, words = row
+    if not all(type(value) is int for value in (number, status, choice)) or not isinstance(words, str):
+        return False
+    if not all(isinstance(value, (int, float)) for value in (equity, win, seconds)):
+        return False
+    if not (0 <= number < len(exam) and 0 <= status < len(STATUS)) or not 0 <= seconds < float("inf"):
+        return False
+    if status != ANSWERED:
+        return True
+    kind = int(exam.kind[number])
+    if kind == EQUITY:
+        return bool(choice == -1 and abs(equity) < float("inf") and abs(win) != float("inf"))
+    if kind == TAKE and choice == 2:
+        return bool(exam.beavers[number])
+    choices = len(exam.of(number)) if kind == PLAY else 2
+    return bool(0 <= choice < choices)
 
 
 Reply = tuple[Question, object, float]
