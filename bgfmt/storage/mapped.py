@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from bgfmt.storage import system
 from bgfmt.storage.system import PathLike
 
+__all__ = ["MappedScratch"]
+
 Array = NDArray[Any]
 CHECK_SECONDS = 0.02  # between two checks of the memory of this process
 
