@@ -175,12 +175,12 @@ class PositionEquities(SourcedAnswer):
 
     position: Annotated[Position, "Both sides, the side on roll first."]
     win: Annotated[Chance | None, "Win probability without a cube."]
-    win_gammon: Annotated[Chance | None, "Probability of this outcome."]
-    lose_gammon: Annotated[Chance | None, "Probability of this outcome."]
+    win_gammon: Annotated[Chance | None, "Probability of winning a gammon."]
+    lose_gammon: Annotated[Chance | None, "Probability of losing a gammon."]
     cubeless: Annotated[float, "Equity without a cube."]
-    owned: Annotated[float, "Equity of not doubling, by cube owner."]
-    centered: Annotated[float, "Equity of not doubling, by cube owner."]
-    opponent: Annotated[float, "Equity of not doubling, by cube owner."]
+    owned: Annotated[float, "Equity of not doubling, owning the cube."]
+    centered: Annotated[float, "Equity of not doubling, cube centered."]
+    opponent: Annotated[float, "Equity with the opponent owning the cube."]
     gammons: Annotated[Gammons, "`none` (impossible), `counted`, or `ignored` though possible."] = "none"
 
 

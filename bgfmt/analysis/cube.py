@@ -82,9 +82,9 @@ class CubeAction(Plain):
 
     position: Position
     cube: Annotated[Owner, "Cube as seen by the side on roll: `centered`, `owned` or `opponent`."]
-    no_double: Annotated[float, "Equity of this choice."]
-    double_take: Annotated[float, "Equity of this choice."]
-    double_pass: Annotated[float, "Equity of this choice."] = 1.0
+    no_double: Annotated[float, "Equity of not doubling."]
+    double_take: Annotated[float, "Equity of double, take."]
+    double_pass: Annotated[float, "Equity of double, pass."] = 1.0
     error: Annotated[
         float | None, "Maximum error of the equities (99.9 % bound for estimates and rollouts)."
     ] = None
@@ -345,10 +345,10 @@ def label_of(centered: CubeAction, owned: CubeAction) -> int:
 class Numbers(Plain):
     """Match winning chances, or equities of a game at this score (EMG), of the side on roll."""
 
-    no_double: Annotated[float, "Value of this choice."]
-    double_take: Annotated[float | None, "Value of this choice."]
-    double_pass: Annotated[float | None, "Value of this choice."]
-    best: Annotated[float, "Value of the best choice."]
+    no_double: Annotated[float, "No double."]
+    double_take: Annotated[float | None, "Double, take."]
+    double_pass: Annotated[float | None, "Double, pass."]
+    best: Annotated[float, "Best choice."]
 
 
 @dataclass(frozen=True)
@@ -357,10 +357,10 @@ class Losses(Plain):
 
     FIELDS = "no_double double take pass=pass_"
 
-    no_double: Annotated[float, "Cost of this choice to the player who makes it."]
-    double: Annotated[float, "Cost of this choice to the player who makes it."]
-    take: Annotated[float, "Cost of this choice to the player who makes it."]
-    pass_: Annotated[float, "Cost of this choice to the player who makes it."]
+    no_double: Annotated[float, "Cost of not doubling to the side on roll."]
+    double: Annotated[float, "Cost of doubling to the side on roll."]
+    take: Annotated[float, "Cost of taking to the opponent."]
+    pass_: Annotated[float, "Cost of passing to the opponent."]
 
 
 @dataclass(frozen=True, kw_only=True)

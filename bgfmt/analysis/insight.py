@@ -43,12 +43,12 @@ class Insight(Plain):
 
     @property
     def best_rolls(self) -> Mapping[str, float]:
-        """Three rolls, with equities of no double."""
+        """Three best rolls, with equities of no double."""
         return dict(self.rolls[:3])
 
     @property
     def worst_rolls(self) -> Mapping[str, float]:
-        """Three rolls, with equities of no double."""
+        """Three worst rolls, with equities of no double."""
         return dict(self.rolls[:-4:-1])
 
     @property

@@ -254,8 +254,8 @@ class CubeAnswer(Plain):
     state: GameState
     equities: PositionEquities
     action: CubeAction
-    centered_cube: Annotated[CubeAction, "Action with the cube centered or owned by the side on roll."]
-    owned_cube: Annotated[CubeAction, "Action with the cube centered or owned by the side on roll."]
+    centered_cube: Annotated[CubeAction, "Action with a centered cube."]
+    owned_cube: Annotated[CubeAction, "Action with the side on roll owning the cube."]
     insight: Annotated[Insight | None, INSIGHT] = None
 
     @property
@@ -329,8 +329,8 @@ class TwoRaces(Plain):
     TITLE = "Race"
 
     position: Annotated[Position, "Both sides, the side on roll first."]
-    on_roll: Annotated[SideRace, "Race of this side."]
-    other_side: Annotated[SideRace, "Race of this side."]
+    on_roll: Annotated[SideRace, "Race of the side on roll."]
+    other_side: Annotated[SideRace, "Race of the opponent."]
     two_sided: Annotated[TwoSidedEstimate | None, "Win probabilities; null if only means are known."]
 
 

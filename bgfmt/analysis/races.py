@@ -132,8 +132,8 @@ class TwoSidedEstimate(Plain):
 
     position: Annotated[Position, "Both sides, the side on roll first."]
     win: Annotated[Chance, "Win probability."]
-    win_gammon: Annotated[Chance | None, "Probability of this outcome; null without gammon data."]
-    lose_gammon: Annotated[Chance | None, "Probability of this outcome; null without gammon data."]
+    win_gammon: Annotated[Chance | None, "Probability of winning a gammon; null without gammon data."]
+    lose_gammon: Annotated[Chance | None, "Probability of losing a gammon; null without gammon data."]
     worst_error: Annotated[float, "Maximum error of `win`, measured up to six chequers on six points."] = (
         WORST_ERROR
     )

@@ -98,7 +98,7 @@ def main(arguments: list[str] | None = None) -> None:
     sys.unraisablehook = _interrupt_again
     errors.end_lost = _end_lost
     try:
-        # known before the command is: loading a command may already compile
+        # read here and not as an option: loading a command may already compile
         quiet = "--quiet" in (sys.argv if arguments is None else arguments)
         with jit.watching(Progress("bgfmt", always=True, quiet=quiet).compiling):
             code = run(arguments)

@@ -73,9 +73,9 @@ export interface Estimate {
   approximate: true;
   /** Win probability. */
   win: number;
-  /** Probability of this outcome; null without gammon data. */
+  /** Probability of winning a gammon; null without gammon data. */
   win_gammon: number | null;
-  /** Probability of this outcome; null without gammon data. */
+  /** Probability of losing a gammon; null without gammon data. */
   lose_gammon: number | null;
   /** Equity without a cube, gammons counted if known. */
   cubeless: number;
@@ -89,9 +89,9 @@ export interface Estimate {
 export interface TwoRaces {
   /** Both sides, the side on roll first. */
   position: string;
-  /** Race of this side. */
+  /** Race of the side on roll. */
   on_roll: SideRace;
-  /** Race of this side. */
+  /** Race of the opponent. */
   other_side: SideRace;
   /** Win probabilities; null if only means are known. */
   two_sided: Estimate | null;
@@ -111,11 +111,11 @@ export interface CubeAction {
   cube: "centered" | "owned" | "opponent";
   /** Cube action in words, such as `Double, take`. */
   action: string;
-  /** Equity of this choice. */
+  /** Equity of not doubling. */
   no_double: number;
-  /** Equity of this choice. */
+  /** Equity of double, take. */
   double_take: number;
-  /** Equity of this choice. */
+  /** Equity of double, pass. */
   double_pass: number;
   /** Equity of double, beaver; null if beavers are not played. */
   double_beaver: number | null;
@@ -169,9 +169,9 @@ export interface Insight {
   market_losers: number;
   /** Rolls that can lose the market, with the probability that each does. */
   losing_rolls: Record<string, number>;
-  /** Three rolls, with equities of no double. */
+  /** Three best rolls, with equities of no double. */
   best_rolls: Record<string, number>;
-  /** Three rolls, with equities of no double. */
+  /** Three worst rolls, with equities of no double. */
   worst_rolls: Record<string, number>;
 }
 
@@ -185,17 +185,17 @@ export interface CubeAnswer {
   cube_value: number;
   /** Win probability without a cube. */
   win: number | null;
-  /** Probability of this outcome. */
+  /** Probability of winning a gammon. */
   win_gammon: number | null;
-  /** Probability of this outcome. */
+  /** Probability of losing a gammon. */
   lose_gammon: number | null;
   /** Equity without a cube. */
   cubeless: number;
-  /** Equity of not doubling, by cube owner. */
+  /** Equity of not doubling, owning the cube. */
   owned: number;
-  /** Equity of not doubling, by cube owner. */
+  /** Equity of not doubling, cube centered. */
   centered: number;
-  /** Equity of not doubling, by cube owner. */
+  /** Equity with the opponent owning the cube. */
   opponent: number;
   /** `none` (impossible), `counted`, or `ignored` though possible. */
   gammons: "none" | "counted" | "ignored";
@@ -223,9 +223,9 @@ export interface CubeAnswer {
   settled: boolean;
   /** Certainty of the action, in words. */
   certainty: string;
-  /** Action with the cube centered or owned by the side on roll. */
+  /** Action with a centered cube. */
   centered_cube: CubeAction;
-  /** Action with the cube centered or owned by the side on roll. */
+  /** Action with the side on roll owning the cube. */
   owned_cube: CubeAction;
   /** Koca's label, from 1 to 5. */
   label: 1 | 2 | 3 | 4 | 5;
@@ -237,25 +237,25 @@ export interface CubeAnswer {
 
 /** Match winning chances, or equities of a game at this score (EMG), of the side on roll. */
 export interface Choices {
-  /** Value of this choice. */
+  /** No double. */
   no_double: number;
-  /** Value of this choice. */
+  /** Double, take. */
   double_take: number | null;
-  /** Value of this choice. */
+  /** Double, pass. */
   double_pass: number | null;
-  /** Value of the best choice. */
+  /** Best choice. */
   best: number;
 }
 
 /** What each choice costs, never negative. */
 export interface Losses {
-  /** Cost of this choice to the player who makes it. */
+  /** Cost of not doubling to the side on roll. */
   no_double: number;
-  /** Cost of this choice to the player who makes it. */
+  /** Cost of doubling to the side on roll. */
   double: number;
-  /** Cost of this choice to the player who makes it. */
+  /** Cost of taking to the opponent. */
   take: number;
-  /** Cost of this choice to the player who makes it. */
+  /** Cost of passing to the opponent. */
   pass: number;
 }
 

@@ -224,6 +224,7 @@ class BoundSweep:
 
     def row_tasks(self) -> Iterator[Array]:
         """Yield the position numbers of the table's rows, a few at a time, in the order in which they are stored."""
+        # a compressed table stores its rows in an order of its own, which it has as an attribute
         order = getattr(self.table.equities, "order", np.arange(self.n))
         return (order[k : k + ROWS_PER_TASK] for k in range(0, self.n, ROWS_PER_TASK))
 
@@ -344,7 +345,8 @@ def memory_bytes(points: int, chequers: int) -> tuple[int, int]:
 def _allocator(table: TwoSided) -> Iterator[Allocate]:
     """Yield a function that creates arrays for stored equities: in memory or, if it is too small, in temporary files.
 
-    These lie in the folder of the table's file. SolverError if memory or disk are too small.
+    These lie in the folder of the table's file, or in the system's temporary folder if the table is no file.
+    SolverError if memory or disk are too small.
     """
     without, in_all = memory_bytes(table.points, table.chequers)
     available = available_memory()
@@ -353,10 +355,10 @@ def _allocator(table: TwoSided) -> Iterator[Allocate]:
         return
     check_memory(without, f"the error bound of {table.points}x{table.chequers}")
     file = Path(table.provenance)
-    path = file if file.is_file() else Path(tempfile.gettempdir(), "x")
-    check_disk(0, path, 4 * table.positions**2, path)
-    with MappedScratch(path.parent, available) as room:
-        yield room.zeros
+    folder = file.parent if file.is_file() else Path(tempfile.gettempdir())
+    check_disk(0, folder / "output", 4 * table.positions**2, folder / "scratch")
+    with MappedScratch(folder, available) as scratch:
+        yield scratch.zeros
 
 
 def _split(sides: Range, size: int) -> Iterator[Range]:
