@@ -8,7 +8,7 @@ from 0 to 1; EPC, wastage and pips are in pips. None means "not known", never 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import ceil, floor, log10
 from typing import Annotated, Any, Literal, get_args
@@ -332,6 +332,12 @@ class RankedPlays(SourcedAnswer):
     plays: Annotated[tuple[RankedPlay, ...], "Plays, best first."] = field(default=())
     met: str | None = None
     met_digest: str | None = None
+
+    def __iter__(self) -> Iterator[RankedPlay]:
+        return iter(self.plays)
+
+    def __getitem__(self, rank: int) -> RankedPlay:
+        return self.plays[rank]
 
     @property
     def roll(self) -> str:

@@ -114,6 +114,11 @@ class Play:
     result: Position
 
     def __str__(self) -> str:
+        return self.notation
+
+    @property
+    def notation(self) -> str:
+        """The play in text, such as "6/5 6/off"."""
         return notation(self.moves)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from bgfmt.errors import PositionError
+from bgfmt.game import moves
 from bgfmt.game.board import Position, Side
 from bgfmt.game.notations import notation
 
@@ -222,6 +223,16 @@ class GameState:
         if self.doubled:
             return "take"
         return "play" if self.dice else "cube"
+
+    @property
+    def legal_plays(self) -> list[moves.Play]:
+        """All legal plays of the dice, one for each different board after it; empty if no chequer can move.
+
+        PositionError before the roll.
+        """
+        if self.dice is None:
+            raise PositionError('no dice: state.rolled("61").legal_plays')
+        return moves.legal_plays(self.position, *self.dice)
 
     @property
     def over(self) -> bool:

@@ -351,3 +351,13 @@ def test_equal_cube_actions_by_exact_numbers_are_a_tie_and_not_close() -> None:
         assert not action.close
         assert action.sure
         assert "exactly the same" in action.certainty
+
+
+def test_ranked_plays_are_iterated_best_first() -> None:
+    with Advisor([]) as advisor:
+        ranked = advisor.plays(state_of("0 1 0 0 1 / 0 1 1").rolled("21"))
+    assert list(ranked) == list(ranked.plays)
+    assert ranked[0] == ranked.best
+    losses = [play.loss or 0.0 for play in ranked]
+    assert losses == sorted(losses)
+    assert len(losses) > 1

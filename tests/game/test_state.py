@@ -18,6 +18,16 @@ from bgfmt.game.state import GameState
 HERE = Position(Side(0, 1, 0, 0, 1), Side(0, 1, 1))
 
 
+def test_a_state_lists_the_legal_plays_of_its_dice() -> None:
+    state = GameState.of(HERE)
+    rolled = state.rolled("61")
+    assert rolled.legal_plays == legal_plays(HERE, 6, 1)
+    assert [play.notation for play in rolled.legal_plays] == [str(play) for play in rolled.legal_plays]
+    assert rolled.after(rolled.legal_plays[0]).turn != rolled.turn
+    with pytest.raises(PositionError, match="no dice"):
+        _ = state.legal_plays
+
+
 def test_a_state_is_seen_by_the_player_on_roll() -> None:
     state = GameState.of(HERE, (6, 1), cube="owned", cube_value=4, away=(3, 5))
     assert (state.position, state.owner, state.cube_value, state.away) == (HERE, "owned", 4, (3, 5))
