@@ -1,7 +1,8 @@
 """Compiles the kernels into the wheel: one library of all signatures that they declare, see `bgfmt/jit/compiled.py`.
 
-Numba makes LLVM's code of each kernel (`Dispatcher.inspect_llvm`), once for each level of processor; here each gets
-a function that takes its arguments from a block of memory, LLVM writes machine code, and the C compiler links it.
+Numba makes LLVM's code of each kernel (`Dispatcher.inspect_llvm`), once for each level of processor. Here they are
+linked; each that Python calls gets a function that takes its arguments from a block of memory; LLVM writes machine
+code, and the C compiler makes a library of it.
 Without a C compiler the wheel has no library and needs numba, as a checkout does. BGFMT_LEVELS=all compiles for all
 levels and not for this machine's alone.
 
@@ -11,7 +12,9 @@ checkout uses it where BGFMT_KERNELS names that folder. `make test` does that: t
 
 from __future__ import annotations
 
+import gc
 import hashlib
+import inspect
 import json
 import os
 import platform
@@ -21,7 +24,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
@@ -103,16 +106,57 @@ def declared(only: Sequence[str] = ()) -> list[str]:
     )
 
 
-def code_of(kernel: Any, forms: str, symbol: str) -> tuple[Any, str]:
-    """LLVM's module of a kernel, with a function `symbol` that takes a block; and the form of what it returns."""
-    import llvmlite.binding as llvm
+class Functions:
+    """Compiles kernels, each once for each form of its arguments; calls between them are left for LLVM to link.
 
-    dispatcher = kernel.dispatcher
-    types = tuple(map(numba_type, split(forms)))
-    dispatcher.compile(types)
-    compiled = dispatcher.overloads[types]
-    module = llvm.parse_assembly(dispatcher.inspect_llvm(types))
-    native = module.get_function(compiled.fndesc.llvm_func_name)
+    Numba by itself would put the code of a kernel into each kernel that calls it, and those into their callers.
+    """
+
+    def __init__(self) -> None:
+        numba: Any = import_module("numba")
+        jit: Any = import_module("bgfmt.jit")
+        self._compiled: dict[tuple[str, Any], Any] = {}
+        options = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        self._dispatchers = {kernel.name: numba.njit(**options)(kernel.py_func) for kernel in jit.kernels}
+        import_module("bgfmt.jit.vectors")
+        for kernel in jit.kernels:
+            self._declare(kernel)
+
+    def _declare(self, kernel: Any) -> None:
+        """Tell numba what a kernel returns to other kernels that call it, and how they call it."""
+        extending: Any = import_module("numba.extending")
+        types: Any = import_module("numba").types
+
+        def typing(context: Any) -> Any:
+            def returned(*arguments: Any) -> Any:
+                return self.compile(kernel.name, arguments).signature.return_type
+
+            returned.pysig = inspect.signature(kernel.py_func)  # type: ignore[attr-defined]
+            return returned
+
+        def call(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            compiled = self.compile(kernel.name, signature.args)
+            return context.call_internal(builder, compiled.fndesc, signature, arguments)
+
+        extending.type_callable(kernel)(typing)
+        extending.lower_builtin(kernel, types.VarArg(types.Any))(call)
+
+    def compile(self, name: str, types: tuple[Any, ...]) -> Any:
+        """Return numba's result for a kernel and the types of its arguments."""
+        if (name, types) not in self._compiled:
+            dispatcher = self._dispatchers[name]
+            dispatcher.compile(types)
+            self._compiled[name, types] = dispatcher.overloads[types]
+        return self._compiled[name, types]
+
+    def texts(self) -> Iterator[str]:
+        """Yield LLVM's text of each compiled kernel."""
+        for name, types in self._compiled:
+            yield self._dispatchers[name].inspect_llvm(types)
+
+
+def entry_point(module: Any, native: Any, symbol: str) -> str:
+    """Return LLVM's text of a function `symbol` that takes a block and calls the function `native` of a module."""
     kinds = [str(argument.type) for argument in native.arguments]
     lines, values = [], ["ptr %block", "ptr %error"]
     for number, kind in enumerate(kinds[2:]):
@@ -123,49 +167,52 @@ def code_of(kernel: Any, forms: str, symbol: str) -> tuple[Any, str]:
             lines.append(f"%value{number} = trunc i8 %held{number} to i1")
         values.append(f"{kind} %{'value' if kind == 'i1' else 'held'}{number}")
     body = "\n".join(lines)
-    module.link_in(
-        llvm.parse_assembly(
-            f'target triple = "{module.triple}"\ntarget datalayout = "{module.data_layout}"\n'
-            f'declare i32 @"{native.name}"({", ".join(kinds)})\n'
-            f'define i32 @"{symbol}"(ptr %block) {{\n%error = getelementptr i8, ptr %block, i64 {HEAD - 8}\n{body}\n'
-            f'%status = call i32 @"{native.name}"({", ".join(values)})\nret i32 %status\n}}\n'
-        )
+    return (
+        f'target triple = "{module.triple}"\ntarget datalayout = "{module.data_layout}"\n'
+        f'declare i32 @"{native.name}"({", ".join(kinds)})\n'
+        f'define i32 @"{symbol}"(ptr %block) {{\n%error = getelementptr i8, ptr %block, i64 {HEAD - 8}\n{body}\n'
+        f'%status = call i32 @"{native.name}"({", ".join(values)})\nret i32 %status\n}}\n'
     )
-    return module, form_of(compiled.signature.return_type)
 
 
 def compile_part(folder: Path, level: str, part: int, parts: int) -> dict[str, dict[str, list[str]]]:
     """Write machine code of a part of the kernels for a level into `object_of`; the list of its functions.
 
-    `build` sets NUMBA_OPT=0, because numba would optimise a shared function again for each kernel that calls it.
-    Modules are linked before functions are made internal, so that a shared function is there once and optimised once.
+    `build` sets NUMBA_OPT=0, because numba would optimise each kernel by itself, before LLVM can inline others.
     """
     import llvmlite.binding as llvm
 
-    from bgfmt.jit import Kernel
-
-    Kernel.keeping = False
+    gc.disable()  # the process ends soon, and has the memory
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    listed: dict[str, dict[str, list[str]]] = {}
-    whole, symbols = llvm.parse_assembly(""), set()
     lines = (folder / DECLARED).read_text("ascii").splitlines()
-    for number in range(part * len(lines) // parts, (part + 1) * len(lines) // parts):
-        name, _, forms = lines[number].partition(" ")
-        module, _, function = name.partition(":")
+    own = range(part * len(lines) // parts, (part + 1) * len(lines) // parts)
+    names = [lines[number].partition(" ") for number in own]
+    for name, _, _ in names:
+        import_module(name.partition(":")[0])
+    functions = Functions()
+    listed: dict[str, dict[str, list[str]]] = {}
+    native: dict[str, str] = {}
+    for number, (name, _, forms) in zip(own, names, strict=True):
         print(f"kernels for {level}: {number + 1} of {len(lines)}, {name}", file=sys.stderr, flush=True)
-        code, returned = code_of(getattr(import_module(module), function), forms, f"bgfmt_{number}_{level}")
-        listed.setdefault(name, {})[forms] = [f"bgfmt_{number}", returned]
-        symbols.add(f"bgfmt_{number}_{level}")
+        compiled = functions.compile(name, tuple(map(numba_type, split(forms))))
+        listed.setdefault(name, {})[forms] = [f"bgfmt_{number}", form_of(compiled.signature.return_type)]
+        native[f"bgfmt_{number}_{level}"] = compiled.fndesc.llvm_func_name
+    print(f"kernels for {level}: linking", file=sys.stderr, flush=True)
+    whole = llvm.parse_assembly("")
+    for text in functions.texts():
+        code = llvm.parse_assembly(text)
         whole.triple, whole.data_layout = code.triple, code.data_layout
         whole.link_in(code)
-    keep(whole, symbols)
+    for symbol, name in native.items():
+        whole.link_in(llvm.parse_assembly(entry_point(whole, whole.get_function(name), symbol)))
+    keep(whole, set(native))
     target = llvm.Target.from_triple(whole.triple)
     machine = target.create_target_machine(
         cpu="" if level == "generic" else level, opt=3, reloc="pic", codemodel="small"
     )
-    print(f"kernels for {level}: optimising", file=sys.stderr, flush=True)
     optimise(whole, machine)
+    print(f"kernels for {level}: writing machine code", file=sys.stderr, flush=True)
     object_of(folder, level, part).write_bytes(machine.emit_object(whole))
     return listed
 
@@ -203,6 +250,7 @@ def optimise(module: Any, machine: Any) -> None:
     import llvmlite.binding as llvm
 
     for speed_level in (1, 3):
+        print(f"kernels: optimising, level {speed_level}", file=sys.stderr, flush=True)
         options = llvm.create_pipeline_tuning_options(speed_level=speed_level)
         options.loop_vectorization = speed_level == 3
         options.slp_vectorization = speed_level == 3
@@ -220,12 +268,13 @@ def build(folder: Path, levels: Sequence[str], only: Sequence[str] = ()) -> list
         return []
     (folder / DECLARED).write_text("\n".join(declared(only)), "ascii")
     workers = os.cpu_count() or 1
-    parts = 2 * workers  # some take longer than others
+    parts = min(4, workers)  # each compiles by itself what its kernels share with those of others
     tasks = [(level, part) for level in levels for part in range(parts)]
+    settings = {"NUMBA_OPT": "0", "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}
 
     def list_of(task: tuple[str, int]) -> dict[str, dict[str, list[str]]]:
         level, part = task
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "NUMBA_OPT": "0"}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), **settings}
         if level != "generic":
             environment |= {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""}
         command = [sys.executable, __file__, str(folder), level, str(part), str(parts)]
