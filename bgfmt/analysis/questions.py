@@ -81,11 +81,11 @@ class Question:
         usual="",
         longest=8000,  # what other programs put on the clipboard
     )
-    table: str | None = option("Query this table only; a position number (#N) needs it.")
+    table: str | None = option("Query this table only; required for a position number (#N).")
     roll: str | None = option(
         "The roll, such as 61, or all (default: the identifier's dice).",
         pattern="[1-6][-, /]?[1-6]|[aA][lL][lL]",
-        words="a roll is two dice such as 61 or 6-1, or all",
+        words="a roll must be two dice, such as 61 or 6-1, or all",
     )
     cube: Owner | None = option(  # noqa: RUF009
         "The cube's position for the side on roll (default: the identifier's, else centered).", choices=OWNERS
@@ -98,15 +98,18 @@ class Question:
     away: str | None = option(
         "Match score: points that the side on roll and the other still need.",
         pattern=f"{POINTS}-{POINTS}",
-        words=f"away is what both sides need, such as 3-5, each from 1 to {MAX_AWAY}",
+        words=f"away must be the points that both sides need, such as 3-5, each from 1 to {MAX_AWAY}",
         metavar="A-B",
     )
-    crawford: bool | None = option("This is the Crawford game.")
+    crawford: bool | None = option(
+        "Whether this is the Crawford game (default: as in the identifier, else no)."
+    )
     jacoby: bool | None = option(
-        "Money: whether gammons count only once the cube is turned (default: the identifier's, else not)."
+        "Money: the Jacoby rule, by which gammons count only after the cube has been turned (default: as in the "
+        "identifier, else off)."
     )
     beavers: bool | None = option(
-        "Money: whether a double may be beavered (default: the identifier's, else it may)."
+        "Money: whether a double may be beavered (default: as in the identifier, else yes)."
     )
     met: str | None = option("Match equity table (default: Kazaross-XG2).", metavar="NAME|FILE")
     met_player: int | None = option(
@@ -118,26 +121,26 @@ class Question:
         "Answer scores beyond the match equity table too, up to 64-away, by a normal approximation."
     )
     measure: str | None = option(
-        "What plays are ranked by: money (default for two sides), match (default at a score), cubeless, mean "
-        "(default for one side) or off:N (probability of being off in N more rolls).",
+        "What plays are ranked by: money (default for two sides), match (default at a score), cubeless, mean (mean "
+        "number of rolls; default for one side) or off:N (probability of being off within N rolls after this one).",
         pattern="money|match|cubeless|mean|off:[0-9]{1,3}",
-        words="a measure is money, match, cubeless, mean or off:N",
+        words="a measure must be money, match, cubeless, mean or off:N",
         metavar="MEASURE",
     )
     top: int | None = option(
         "At most this many plays of each roll (default: all).", range=(1, 1_000_000), metavar="N"
     )
     scores: int | None = option(
-        "The cube action at all scores up to N-away.", range=(1, MAX_AWAY), metavar="N"
+        "Find the cube action at all scores up to N-away.", range=(1, MAX_AWAY), metavar="N"
     )
     insight: bool | None = option(
         "Add the reasons of the cube action: take points, market losers, the best and the worst rolls."
     )
     settle: bool | None = option(
-        "Calculate exactly what no table covers, and decisions closer than a table's error."
+        "Calculate positions exactly if no table covers them or the options differ by less than a table's error."
     )
     oracle: bool | None = option(
-        "Roll out, for about a second, a decision that is estimated and closer than the estimate's error."
+        "Roll out a decision, for about a second, if the options differ by less than the error of their estimate."
     )
 
     def specific_values(self, query: str) -> dict[str, Any]:

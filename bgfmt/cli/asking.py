@@ -204,7 +204,8 @@ def question_and_limit_options(*names: str) -> Callable[[F], F]:
     late = [name for name in names if name in ("oracle", *MET)]
     early = [name for name in names if name not in late]
     return combine(
-        question_options(*early), limit_options("about ten seconds, see docs/ask.md"), question_options(*late),
+        question_options(*early), limit_options("what takes about ten seconds, see docs/ask.md"),
+        question_options(*late),
         as_option, part_option, gather_question("settle", *names),
     )  # fmt: skip
 
@@ -225,9 +226,10 @@ def gather_question(*names: str) -> Callable[[F], F]:
 
 def limit_options(default: str) -> Callable[[F], F]:
     """Return a decorator that adds `--limit`, `--settle` and `--no-settle`; `default` describes the default limit."""
-    settle = options()["settle"].about + " With --no-settle all answers come from the tables alone."
+    settle = options()["settle"].about + " With --no-settle all answers come from tables."
     most = (
-        f"Limit of the calculation for one query, in pairs of boards times cube states (default: {default})."
+        "Limit of the calculation for one query: pairs of boards (one side's chequers against the other's), times "
+        f"cube states (default: {default})."
     )
     limit = click.option("--limit", type=click.IntRange(0), metavar="N", help=most)
     return combine(question_options("settle", settle=settle), limit)
@@ -235,7 +237,7 @@ def limit_options(default: str) -> Callable[[F], F]:
 
 #: options of the engines, which answer during a game: `--limit`, `--no-settle`, `--met`, `--extend-met`
 engine_options = combine(
-    limit_options("about a second"),
+    limit_options("what takes about a second"),
     question_options("met", "extend_met"),
     gather_question("settle", "met", "extend_met"),
 )

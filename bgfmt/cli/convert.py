@@ -34,12 +34,13 @@ STREAM = "-"  # standard input or output
     "--output",
     type=click.Path(),
     metavar="DST|DIR",
-    help="File to write, or folder for one or more SRC; for a single SRC it must exist or end in /.",
+    help="File to write, or folder. With a single SRC, DIR is taken as a folder only if it exists or ends in /.",
 )
 @click.option(
     "--to",
     metavar="FORMAT",
-    help="Format to write, such as npz or gnubg (default: SRC's own if it has DST's suffix, else by that).",
+    help="Format to write, such as npz or gnubg (default: the format of SRC if it uses the suffix of DST, else the "
+    "format that this suffix stands for).",
 )
 @click.option("--points", type=click.IntRange(1, 24), help="Reduce to this many points (default: all).")
 @click.option(
@@ -52,21 +53,18 @@ STREAM = "-"  # standard input or output
     "--compress/--no-compress",
     "compressed",
     default=None,
-    help="One-sided: compressed layout or not (default: as SRC, else compressed).",
+    help="One-sided: write the compressed layout (default: as in SRC, else yes).",
 )
 @click.option(
     "--gammon/--no-gammon",
     "gammon",
     default=None,
-    help="One-sided: with gammon distributions or not (default: as SRC).",
+    help="One-sided: write gammon distributions (default: as in SRC).",
 )
 @click.option(
-    "--header/--no-header",
-    "header",
-    default=None,
-    help="gnubg: with the 40-byte header or not (default: with).",
+    "--header/--no-header", "header", default=None, help="gnubg: write the 40-byte header (default: yes)."
 )
-@click.option("--cubeless", is_flag=True, help="Two-sided: only the cubeless equities.")
+@click.option("--cubeless", is_flag=True, help="Two-sided: write only the cubeless equities.")
 @click.option(
     "-O",
     "more",
@@ -95,7 +93,9 @@ def convert(
     as_json: bool,
     **how: Any,
 ) -> int:
-    """Write the table of SRC to DST in another format or layout; a plain copy is byte for byte.
+    """Write the table of SRC to DST in another format or layout.
+
+    If neither changes, the copy is identical byte for byte.
 
     Several SRC are written into the folder DIR under their names, with the suffix of the format; two SRC that would
     get the same name are refused. If one fails, the others are still converted, and the exit code is 2. "-" is

@@ -35,7 +35,7 @@ CUBE_OF_OWNER: dict[str, Literal["centered", "owned", "opponent"]] = {
 )  # fmt: skip
 @click.option(
     "--owner", type=click.Choice(list(CUBE_OF_OWNER)),
-    help="Who owns the cube: the same as --cube owned, centered or opponent.",
+    help="Who owns the cube; me, nobody and other mean --cube owned, centered and opponent.",
 )  # fmt: skip
 @asking.question_and_limit_options(
     *questions.specific_options("cube"), *questions.STATE, "oracle", *questions.MET
@@ -53,12 +53,13 @@ def cube(
 ) -> int:
     """Find the cube action of POSITION; the cube is centered unless the identifier or an option says otherwise.
 
-    POSITION is two sides, the one on roll first, as counts from the ace point up or any identifier; `-` reads one
-    position a line and prints one line of JSON for each. DB are files or folders; the default is BGFMT_DB, else
-    gnubg's installed databases, else the default tables. An identifier's cube and score are used; --cube or --owner
-    overrides the cube's position. The equities listed for each cube are those of rolling without a double. A
-    decision closer than the table's error, or a position that no table covers, is calculated exactly if --limit
-    allows it. A hypergammon table answers only if it is the only one named.
+    POSITION has two sides, the one on roll first: chequer counts from the ace point up, or any identifier. "-" reads
+    a position from each line of standard input and prints a line of JSON for each. DB are files or folders; the
+    default is BGFMT_DB, else gnubg's installed databases, else the default tables. The cube and the score of an
+    identifier are used; --cube or --owner overrides the cube's position. The equities listed for each cube are those
+    of rolling without a double. If no table covers the position, or the options differ by less than the table's
+    error, the answer is calculated exactly within --limit. A hypergammon table answers only if it is the only one
+    named.
 
     \b
     Examples:

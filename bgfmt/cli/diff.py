@@ -16,9 +16,9 @@ from bgfmt.cli.terminal import say
 @click.argument("b", type=click.Path(), metavar="B")
 @options.json_option
 def diff(a: str, b: str, as_json: bool) -> int:
-    """Compare the databases A and B over the positions both cover.
+    """Compare the databases A and B over the positions that both cover.
 
-    Sizes, orders and formats may differ. Exit code 0: the same numbers, 1: some differ, 2: nothing to compare.
+    Sizes, orders and formats may differ. Exit code 0: the numbers are equal; 1: some differ; 2: nothing to compare.
 
     \b
     Example:

@@ -27,10 +27,13 @@ BATCH_ENTRIES = 1 << 13
     "--start",
     type=click.IntRange(0),
     default=0,
-    help="First position number (default: 0; two-sided: us*n + them).",
+    help="First position number (default: 0); of a two-sided table us * positions + them.",
 )
 @click.option(
-    "--count", type=click.IntRange(0), default=None, help="How many positions (default: to the end)."
+    "--count",
+    type=click.IntRange(0),
+    default=None,
+    help="How many positions to print (default: all up to the last).",
 )
 @click.option("--format", "style", type=click.Choice(["text", "csv", "json"]), default="text")
 @options.as_option

@@ -28,8 +28,8 @@ def lookup(
 ) -> int:
     """Print the values that FILE has for each POSITION: counts from the ace point up, or any identifier.
 
-    One-sided files answer for one side, or for both sides of a two-sided position; "#N" is a position number. The
-    POSITION "-" reads positions from standard input, one a line, and prints one line of JSON for each.
+    A one-sided file answers for one side, or for each side if POSITION has two; "#N" is a position number. "-" reads
+    a POSITION from each line of standard input and prints a line of JSON for each.
 
     \b
     Examples:

@@ -42,7 +42,7 @@ ROUNDING = 1e-12  # gnubg's XML is written with twelve decimals
 @options.force_option
 @options.json_option
 def met(table: str, other: str, output: str | None, upto: int, top: int, force: bool, as_json: bool) -> int:
-    """Show a match equity table, write it in another form, or compare two.
+    """Show a match equity table, write it in another format, or compare two.
 
     Without a name, list the tables that come with bgfmt. A comparison covers every score that both tables have and
     shows the largest differences of the match winning probability first. Exit code 1: the tables differ.

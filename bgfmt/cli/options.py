@@ -81,7 +81,7 @@ class Group(click.Group):
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 style_option = click.option(
     "--format", "style", type=click.Choice(["text", *installed_names("bgfmt.styles")]), default="text",
-    help="Print as another program does, such as on eXtreme Gammon's clipboard.",
+    help="Print in the layout of another program; xg: as eXtreme Gammon copies it to the clipboard.",
 )  # fmt: skip
 force_option = click.option("--force", is_flag=True, help="Replace an existing output file.")
 quiet_option = click.option(
@@ -93,11 +93,11 @@ threads_option = click.option(
 part_option = click.option(
     "--part",
     type=click.IntRange(0),
-    help="Database of the file to read, counted from 0 (default: 0, the first).",
+    help="Which database to read if the file contains several, counted from 0 (default: 0).",
 )
 as_option = click.option(
     "--as", "described", metavar="FORMAT[:KEY=VALUE,...]",
-    help="Read as FORMAT; without a header give its size too: gnubg-ts:points=6,chequers=6.",
+    help="Read the file as FORMAT; if it has no header, give its size too: gnubg-ts:points=6,chequers=6.",
 )  # fmt: skip
 
 

@@ -29,10 +29,11 @@ def play(
 ) -> int:
     """Rank all plays of ROLL (61 or 6-1; "all" for the best play of each of the 21 rolls), best first.
 
-    POSITION is two sides, the one on roll first, or one side alone, as counts from the ace point up or any
-    identifier, whose dice, cube and score are used; `-` reads a position and a roll from each line and prints one
-    line of JSON for each. DB are files or folders; the default is BGFMT_DB, else gnubg's installed databases, else
-    the default tables. Each play is followed by its value and its loss against the best.
+    POSITION has two sides, the one on roll first, or only one side: chequer counts from the ace point up, or any
+    identifier. The dice, the cube and the score of an identifier are used. "-" reads a position and a roll from each
+    line of standard input and prints a line of JSON for each. DB are files or folders; the default is BGFMT_DB, else
+    gnubg's installed databases, else the default tables. Each play is printed with its value and its loss against
+    the best.
 
     \b
     Examples:

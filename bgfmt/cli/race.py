@@ -26,13 +26,14 @@ from bgfmt.errors import NotCoveredError
 def race(words: tuple[str, ...], plot: str | None, as_json: bool, **calculation: Any) -> int:
     """Compute mean rolls, effective pips and wastage of a side, from the best database or by calculation.
 
-    A side outside the home board that takes too long to calculate is looked up in a one-sided table of ten points,
-    which bgfmt makes and keeps; beyond ten points it is estimated. With --no-settle only the databases answer.
+    If a side has chequers outside the home board and exact calculation would take too long, bgfmt looks it up in a
+    one-sided table of ten points, which it solves once and caches. A side with chequers beyond ten points is
+    estimated. With --no-settle all answers come from the databases.
 
-    POSITION is counts from the ace point up, or any identifier; `-` reads one position a line and prints one line
-    of JSON for each. DB are files or folders; the default is BGFMT_DB, else gnubg's installed databases, else the
-    default tables. With two sides, both are described, and the win probability is estimated from their
-    distributions.
+    POSITION has one or two sides: chequer counts from the ace point up, or any identifier. "-" reads a position from
+    each line of standard input and prints a line of JSON for each. DB are files or folders; the default is BGFMT_DB,
+    else gnubg's installed databases, else the default tables. With two sides, both are described, and the win
+    probability is estimated from their distributions.
 
     \b
     Examples:

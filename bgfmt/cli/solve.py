@@ -138,21 +138,25 @@ def plain_command(name: str, about: str) -> click.Command:
 @section("Solve and verify")
 @click.group(cls=Solvers)
 def solve() -> None:
-    """Solve a database from the rules of the game, byte for byte as the original program writes it."""
+    """Compute a database from the rules of the game, byte for byte as the original program writes it."""
 
 
 @solve.command("one-sided")
 @click.argument("size", metavar="POINTS")
 @click.option("--chequers", "--checkers", type=click.IntRange(1, 15), help="[default: 15]")
-@no_option("--no-gammon", "gammon", "No gammon distributions (makebearoff -g).")
-@no_option("--no-compress", "compressed", "Uncompressed rows (makebearoff -c).")
-@click.option("--normal-dist", is_flag=True, help="Means and deviations only (makebearoff -n).")
+@no_option("--no-gammon", "gammon", "Omit the gammon distributions (makebearoff -g).")
+@no_option("--no-compress", "compressed", "Write uncompressed rows (makebearoff -c).")
+@click.option(
+    "--normal-dist", is_flag=True, help="Write means and standard deviations only (makebearoff -n)."
+)
 @no_option("--no-header", "header", "Omit the 40-byte header (makebearoff -H).")
 @recipe_option("gnubg", "bgsage", "exact", "gnubg-heuristic", "gnubg-heuristic-2009")
 @memory_option("Memory limit, such as 6G; the rest is in a temporary mapped file next to OUTPUT.")
 @common_options
 def one_sided(size: str, chequers: int | None, normal_dist: bool, **common: Any) -> None:
-    """Solve distributions of the rolls one side needs, on POINTS points (1 to 18); 6x15 is 6 points, 15 chequers.
+    """Compute roll distributions of one side.
+
+    POINTS is the number of points, 1 to 18; 6x15 means 6 points and 15 chequers.
 
     \b
     Example:
@@ -170,13 +174,15 @@ def one_sided(size: str, chequers: int | None, normal_dist: bool, **common: Any)
 
 @solve.command("two-sided")
 @click.argument("size", metavar="PxC")
-@no_option("--cubeless", "cubeful", "Only the cubeless equities (makebearoff -C).")
+@no_option("--cubeless", "cubeful", "Compute only the cubeless equities (makebearoff -C).")
 @no_option("--no-header", "header", "Omit the 40-byte header (makebearoff -H).")
 @recipe_option("gnubg", "exact")
 @through_a_store
 @common_options
 def two_sided(size: str, **common: Any) -> None:
-    """Solve money equities of both sides on P points with up to C chequers, P 1 to 12, C 1 to 15.
+    """Compute two-sided money equities.
+
+    PxC is 1 to 12 points and up to 1 to 15 chequers a side.
 
     \b
     Examples:
@@ -188,13 +194,15 @@ def two_sided(size: str, **common: Any) -> None:
 
 @solve.command("two-sided-gammons")
 @click.argument("size", metavar="PxC")
-@no_option("--cubeless", "cubeful", "Only the cubeless equities.")
-@click.option("--jacoby", is_flag=True, help="Gammons count for nothing while the cube is centered.")
+@no_option("--cubeless", "cubeful", "Compute only the cubeless equities.")
+@click.option("--jacoby", is_flag=True, help="Apply the Jacoby rule: no gammons while the cube is centered.")
 @recipe_option("gammons", "exact")
 @through_a_store
 @common_options
 def two_sided_gammons(size: str, jacoby: bool, **common: Any) -> None:
-    """Solve money equities of both sides that count gammons: losing with all fifteen chequers costs two points.
+    """Compute two-sided money equities with gammons.
+
+    PxC is points x chequers a side. A side that loses with all fifteen chequers loses two points.
 
     \b
     Examples:
@@ -215,7 +223,9 @@ def _pairs(name: str, size: str, *, scratch: str | None, **common: Any) -> None:
 @solve.command("mean-rolls")
 @common_options
 def mean_rolls(**common: Any) -> None:
-    """Solve Peelle's table: the mean rolls of 54,264 positions, as the J component file of his article.
+    """Compute Peelle's table of mean rolls.
+
+    The table has 54,264 positions; the file is the J component file of his article.
 
     \b
     Example:
@@ -232,7 +242,7 @@ def mean_rolls(**common: Any) -> None:
 )
 @click.option(
     "--met-player", "player", type=click.IntRange(0, 1), default=0,
-    help="Which player the first side is, for a match equity table that differs by player.",
+    help="Player number of the first side, for a match equity table that differs by player.",
 )  # fmt: skip
 @click.option(
     "--extend-met", is_flag=True, help="Extend the match equity table to 64-away by a normal approximation."
@@ -240,10 +250,10 @@ def mean_rolls(**common: Any) -> None:
 @recipe_option("match", "exact")
 @common_options
 def match(size: str, away: str, met: str | None, extend_met: bool, **common: Any) -> None:
-    """Solve match winning chances of both sides at one score, for every live state of the cube.
+    """Compute match winning probabilities at one score.
 
-    P points and up to C chequers a side. The file answers for either side of the score. A folder of such files,
-    named as a database, answers for a whole match.
+    PxC is points x chequers a side. The table has every state in which the cube is alive, and answers for both sides
+    of the score. A folder of such files, named as a database, answers for a whole match.
 
     \b
     Examples:
@@ -262,10 +272,10 @@ def match(size: str, away: str, met: str | None, extend_met: bool, **common: Any
 @options.force_option
 @options.json_option
 def gnubg_2001(output: str, quiet: bool, force: bool, as_json: bool) -> None:
-    """Solve the gnubg.bd of GNU Backgammon from May 2001 to November 2002.
+    """Compute the gnubg.bd of GNU Backgammon of 2001.
 
-    The file has a one-sided table of 6 points and 15 chequers, then a two-sided one of 6 points and 6 chequers, and
-    no header.
+    Its versions from May 2001 to November 2002 read it. The file has a one-sided table of 6 points and 15 chequers,
+    then a two-sided one of 6 points and 6 chequers, and no header.
 
     \b
     Example:

@@ -40,7 +40,7 @@ COLOURS = {0: "green", 1: "red", 2: "red"}  # of a verdict, by exit code
 @click.option(
     "--until",
     type=click.Choice(LEVELS),
-    help="Last check to run, in this order (default: recurrence, the proof; regenerate solves it anew).",
+    help="Last check to run, in this order (default: recurrence, the proof; regenerate solves the table again).",
 )
 @click.option(
     "--quick", is_flag=True, help="Check a sample of 100,000 entries: finds damage, proves nothing."
@@ -177,11 +177,13 @@ def _sha256(path: str) -> str:
 @section("Solve and verify")
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="SRC DST")
-@click.option("-o", "--output", type=click.Path(), metavar="DST", help="File to write; the same as DST.")
+@click.option(
+    "-o", "--output", type=click.Path(), metavar="DST", help="File to write, instead of the argument DST."
+)
 @options.force_option
 @options.json_option
 def repair(files: tuple[str, ...], output: str | None, force: bool, as_json: bool) -> int:
-    """Write SRC to DST with its wrong entries recomputed, and prove the result.
+    """Write a copy of SRC to DST, with wrong entries recomputed, and verify the copy.
 
     Fails if the kind of table cannot be recomputed, or if less than half of the file is correct.
 

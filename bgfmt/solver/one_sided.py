@@ -219,7 +219,7 @@ class OneSidedSolver(Solver):
 
 
 class NormalSolver(OneSidedSolver):
-    """Solve means and standard deviations of one-sided tables."""
+    """Compute means and standard deviations of rolls."""
 
     name = kind = "normal-distribution"
     recipes = ("gnubg",)

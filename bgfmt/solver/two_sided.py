@@ -160,7 +160,10 @@ class GammonSolver(TwoSidedSolver):
 
 
 class JacobySolver(TwoSidedSolver):
-    """Solve two-sided tables in which gammons count once the cube is turned (Jacoby rule), on 1 to 12 points."""
+    """Compute two-sided tables under the Jacoby rule.
+
+    Gammons count only after the cube has been turned. A table has 1 to 12 points.
+    """
 
     name = kind = "two-sided-jacoby"
     recipes = ("gammons", "exact")

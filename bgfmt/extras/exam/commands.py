@@ -45,9 +45,11 @@ EXAM_OPTIONS = "against timeout worst least threads resume as_json"
 )
 @click.option(
     "--score", "scores", multiple=True, metavar="A-B|money",
-    help="Only questions at this score, such as 3-5 (points needed); repeatable.",
+    help="Ask only questions at this score, such as 3-5 (points needed); repeatable.",
 )  # fmt: skip
-@choice_option("--kind", "kinds", among=KINDS, multiple=True, help="Only questions of this kind; repeatable.")
+@choice_option(
+    "--kind", "kinds", among=KINDS, multiple=True, help="Ask only questions of this kind; repeatable."
+)
 @number_option("--sample", least=1, metavar="N", help="Draw N of the questions at random (default: all).")
 @number_option("--seed", least=0, default=1, help="Seed of the draw.")
 @number_option("--timeout", least=0.001, default=10.0, help="Seconds until an answer counts as late.")
@@ -70,7 +72,7 @@ EXAM_OPTIONS = "against timeout worst least threads resume as_json"
 @number_option(
     "--count", least=1, most=10_000_000, metavar="N", help="With --make: how many questions to draw."
 )
-@click.option("--cubeless", is_flag=True, help="With --make: questions without a cube.")
+@click.option("--cubeless", is_flag=True, help="With --make: make questions without a cube.")
 @number_option(
     "--error", least=0, most=1, default=0, metavar="E",
     help="With --make from match files: roll out cube actions of long races to this standard error.",
@@ -230,7 +232,8 @@ def _make(
 )
 @number_option(
     "--limit", least=0, default=400_000, metavar="N",
-    help="Limit of the calculation for one row, in pairs of boards times cube states.",
+    help="Limit of the calculation for one row: pairs of boards (one side's chequers against the other's), times "
+    "cube states.",
 )  # fmt: skip
 @options.quiet_option
 @options.json_option

@@ -53,8 +53,15 @@ def gnubg() -> None:
     """Check, install and list bearoff files where GNU Backgammon looks for them.
 
     \b
-    Slots: os0 gnubg_os0.bd   ts0 gnubg_ts0.bd   os gnubg_os.bd   ts gnubg_ts.bd   hyper1..3 hyperN.bd
-    Hosts: debian (1.07), upstream (1.08, -P DIR), pypi (GNUBG_DATA_DIR), gnubg-nn (GNUBGHOME)
+    Slots (names of the files that gnubg looks for):
+      os0 gnubg_os0.bd   ts0 gnubg_ts0.bd   os gnubg_os.bd   ts gnubg_ts.bd   hyper1..3 hyperN.bd
+
+    \b
+    Hosts (builds of gnubg, for --host), and how each finds its folder:
+      debian     version 1.07: /usr/share/gnubg or /var/lib/gnubg
+      upstream   version 1.08: the option -P DIR of gnubg
+      pypi       the variable GNUBG_DATA_DIR
+      gnubg-nn   the variable GNUBGHOME
     """
 
 
@@ -63,9 +70,9 @@ def gnubg() -> None:
 @_until_option("recurrence")
 @options.json_option
 def check(file: str, until: str, as_json: bool) -> int:
-    """Check whether gnubg would read FILE and use it correctly. gnubg itself checks almost nothing.
+    """Check whether gnubg would read FILE and use it correctly.
 
-    Exit code 0: safe to install; 1: not safe, with the reasons; 2: not readable.
+    gnubg itself checks almost nothing. Exit code 0: safe to install; 1: not safe, with the reasons; 2: not readable.
 
     \b
     Example:
@@ -93,7 +100,9 @@ def check(file: str, until: str, as_json: bool) -> int:
 @_until_option("recurrence")
 @options.json_option
 def install(file: str, slot: str | None, link: bool, until: str, as_json: bool, **where: Any) -> int:
-    """Verify FILE, then install it in gnubg's folder under the right name. `uninstall` undoes it.
+    """Verify FILE, then install it in gnubg's folder.
+
+    The copy gets the name that gnubg looks for. `uninstall` undoes it.
 
     \b
     Examples:
@@ -130,7 +139,9 @@ def _where_words(host: str | None, folder: str | None, user: bool) -> list[str]:
 @_where_options
 @click.option("--force", is_flag=True, help="Uninstall even if the file has been changed since.")
 def uninstall(slot: str | None, force: bool, **where: Any) -> int:
-    """Remove what `install` installed, and restore the previous file. Without SLOT: in every slot.
+    """Remove an installed file and restore the previous one.
+
+    Without SLOT this is done in every slot.
 
     \b
     Example:
@@ -148,7 +159,9 @@ def uninstall(slot: str | None, force: bool, **where: Any) -> int:
 @_until_option("digest")
 @options.json_option
 def list_slots(until: str, as_json: bool, **where: Any) -> int:
-    """List the file in each slot, with verdicts. Exit code 1 if gnubg would misread one of them.
+    """List the file in each slot and say whether gnubg can use it.
+
+    Exit code 1: gnubg would misread one of them.
 
     \b
     Example:
@@ -219,7 +232,7 @@ def _engine_of(text: str, databases: Sequence[str]) -> engines.Decider:
 @click.option("--resign", is_flag=True, help="Resign games that a two-sided table gives as certainly lost.")
 @choice_option(
     "--fallback", among=("rule", "gnubg"), default="rule",
-    help="What answers where no table does: a simple rule, or the gnubg Python package.",
+    help="What plays if no table covers the position: a simple rule, or the gnubg Python package.",
 )  # fmt: skip
 @number_option(
     "--connections", least=1, default=2000,
@@ -275,7 +288,7 @@ def gnubg_external(
     "--protocol",
     type=click.Choice(["auto", V01, V02]),
     default="auto",
-    help="Version of UBGI; by default that of the controller's commands, or those of the checked engine's greeting.",
+    help="Version of UBGI (default: as in the controller's commands, or as the checked engine names it).",
 )
 @asking.engine_options
 @options.as_option

@@ -53,15 +53,18 @@ FACTS: dict[str, Callable[[GameState], Any]] = {
 @section("Query")
 @click.command(name="id")
 @click.argument("words", nargs=-1, required=True, metavar="TEXT")
-@click.option("--to", "form", type=click.Choice([*FORMS, "number"]), help="Print this form only.")
 @click.option(
-    "--table", metavar="PxC", help="Position numbers of a table of P points and C chequers; TEXT may be #N."
+    "--to", "form", type=click.Choice([*FORMS, "number"]), help="Print only this kind of identifier."
 )
+@click.option(
+    "--table", metavar="PxC",
+    help="Read and print position numbers of a table of P points and C chequers; TEXT may then be #N.",
+)  # fmt: skip
 @options.json_option
 def identify(words: tuple[str, ...], form: str | None, table: str | None, as_json: bool) -> int:
-    """Convert TEXT, which is or contains an identifier, to every form, and list what each form lacks.
+    """Convert the identifier in TEXT to all other kinds, and list what each of them cannot express.
 
-    `-` reads one text a line and prints one line for each: JSON, or with --to plain text.
+    "-" reads a text from each line of standard input and prints a line for each: JSON, or with --to plain text.
 
     \b
     Examples:

@@ -35,10 +35,11 @@ from bgfmt.cli.terminal import say
 )
 @common_options
 def hypergammon(chequers: str, quiet: bool, **common: Any) -> None:
-    """Solve hypergammon: outcome probabilities and money equities of 1, 2 or 3 chequers a side, with contact.
+    """Compute tables of hypergammon.
 
-    Sweeps over all positions until no number changes by more than the threshold: 1e-5 as in makehyper, 1e-12 under
-    recipe exact. Two chequers take a second, three some minutes and 1.1 GB (2.8 GB under exact).
+    The table has the outcome probabilities and money equities of 1, 2 or 3 chequers a side, with contact. Sweeps over
+    all positions until no number changes by more than the threshold: 1e-5 as in makehyper, 1e-12 under recipe exact.
+    Two chequers take a second, three some minutes and 1.1 GB (2.8 GB under exact).
 
     \b
     Examples:
@@ -57,7 +58,7 @@ def hypergammon(chequers: str, quiet: bool, **common: Any) -> None:
     help="Hypergammon table to use (default: solve one with recipe exact).",
 )  # fmt: skip
 @click.option(
-    "--chequers", type=click.Choice(["1", "2", "3"]), help="Chequers of the table that is solved (default: 3).",
+    "--chequers", type=click.Choice(["1", "2", "3"]), help="Chequers a side of the table to solve (default: 3).",
 )  # fmt: skip
 @click.option(
     "--cube-efficiency", "live", type=click.FloatRange(0, 1),
@@ -72,11 +73,12 @@ def hypergammon(chequers: str, quiet: bool, **common: Any) -> None:
 @options.threads_option
 @options.force_option
 def hypergammon_met(chequers: str | None, live: float | None, output: str, quiet: bool, **how: Any) -> None:
-    """Compute a match equity table of hypergammon up to LENGTH points, as gnubg's XML ("set met FILE").
+    """Compute a match equity table of hypergammon.
 
-    By default a model computes it from the gammon and backgammon rates of the opening position. With --exact every
-    score is solved, which takes minutes with one or two chequers and days with three. OUTPUT.scores has the scores
-    solved so far: after an interrupt --resume continues from it, and --force starts again.
+    The table has LENGTH points and is written as gnubg's XML ("set met FILE"). By default a model computes it from
+    the gammon and backgammon rates of the opening position. With --exact every score is solved, which takes minutes
+    with one or two chequers and days with three. OUTPUT.scores has the scores solved so far: after an interrupt
+    --resume continues from it, and --force starts again.
 
     \b
     Examples:

@@ -32,7 +32,7 @@ ESCAPES = {"n": "\n", "r": "\r"}  # by the letter after a backslash, in names of
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @click.option(
-    "--blocks", type=click.Path(), help="Write the checksums of the blocks, 32 bytes each, to a file."
+    "--blocks", type=click.Path(), help="Write the checksums of the blocks, 32 bytes each, to this file."
 )
 @click.option(
     "--against",
@@ -43,8 +43,8 @@ ESCAPES = {"n": "\n", "r": "\r"}  # by the letter after a backslash, in names of
 def sums(files: tuple[str, ...], blocks: str | None, against: str | None, force: bool) -> int:
     """Print MD5, SHA-256 and the hash over the 1 MiB blocks of each FILE, and the published file that has them.
 
-    --against takes a file of block checksums, which finds the intact parts of a partial download; an MD5 or
-    SHA-256; or a list such as SHA256SUMS with a line for FILE. Exit code 1: FILE differs or is incomplete.
+    --against takes a file of block checksums, which finds the intact parts of a partial download, or an MD5 or
+    SHA-256, or a list such as SHA256SUMS with a line for FILE. Exit code 1: FILE differs or is incomplete.
 
     \b
     Examples:

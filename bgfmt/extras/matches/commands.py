@@ -224,10 +224,10 @@ JUDGED = {"calculation": "calculated"}
 @section("Matches")
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION")
-@click.option("--roll", metavar="ROLL", help="The dice, as 61 or 6-1 (default: the identifier's).")
-@click.option("--played", metavar="PLAY", help='The play made, as "6/5 6/off".')
+@click.option("--roll", metavar="ROLL", help="The dice, such as 61 or 6-1 (default: the identifier's).")
+@click.option("--played", metavar="PLAY", help='The play that was made, such as "6/5 6/off".')
 @click.option("--double", "--redouble", is_flag=True, help="The side on roll doubled.")
-@click.option("--no-double", is_flag=True, help="The side on roll rolled on.")
+@click.option("--no-double", is_flag=True, help="The side on roll did not double.")
 @click.option("--take", is_flag=True, help="The other side took a double.")
 @click.option("--pass", "--drop", is_flag=True, help="The other side passed a double.")
 @click.option("--beaver", is_flag=True, help="The other side beavered a double.")
@@ -237,12 +237,12 @@ def judge(
     words: tuple[str, ...], roll: str | None, played: str | None, question: Question, limit: int | None,
     described: str | None, part: int | None, as_json: bool, **done: bool,
 ) -> int:  # fmt: skip
-    """Judge one decision in POSITION: a play, a double, rolling on, a take or a pass, for money or at a score.
+    """Judge one decision in POSITION: a play, a double, no double, a take or a pass, for money or at a score.
 
-    POSITION is two sides, the one on roll first (of a take or pass: the one that has doubled), as counts from the
-    ace point up or any identifier, whose dice, cube and score are used. DB are files or folders; the default is
-    BGFMT_DB, else gnubg's installed databases, else the default tables. Positions that no table covers are
-    calculated if --limit allows it.
+    POSITION has two sides, first the one on roll, or for a take or a pass the one that has doubled: chequer counts
+    from the ace point up, or any identifier. The dice, the cube and the score of an identifier are used. DB are files
+    or folders; the default is BGFMT_DB, else gnubg's installed databases, else the default tables. Positions that no
+    table covers are calculated if --limit allows it.
 
     \b
     Examples:

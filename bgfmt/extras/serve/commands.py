@@ -61,8 +61,8 @@ def _proxies(_: click.Context, option: click.Parameter, addresses: tuple[str, ..
 @click.option("--no-download", is_flag=True, help="Do not serve the table files themselves.")
 @number_option(
     "--settle", least=0, metavar="PAIRS",
-    help="Limit of the calculation for a query, in pairs of boards; 0 never calculates (default: a million; "
-    "100,000 for a query that a one-sided table can answer by an estimate).",
+    help="Limit of the calculation for a query, in pairs of boards (one side's chequers against the other's); 0 "
+    "never calculates (default: a million; 100,000 if a one-sided table can estimate the answer).",
 )  # fmt: skip
 @number_option("--max-rows", least=1, default=Settings.max_rows, help="Maximum positions in a request.")
 @number_option(
@@ -124,8 +124,8 @@ def serve(
 @click.option("--title", default="", help="Text before the page's name in its title.")
 @click.option(
     "--complete", is_flag=True,
-    help="With the complete table of six points and fifteen chequers (2.0 GB; made in OUT.tables where no DB is it) "
-    "and what goes with it.",
+    help="Include the complete table of six points and fifteen chequers (2.0 GB; solved in OUT.tables if no DB is "
+    "it) and the small tables that answer around it.",
 )  # fmt: skip
 @click.option(
     "--part", metavar="SIZE", callback=options.parse_bytes,

@@ -47,7 +47,7 @@ exact_option = click.option("--exact", is_flag=True, help="Calculate in fraction
 @section("Solve and verify")
 @click.group(cls=options.Group)
 def articles() -> None:
-    """Compute Peelle's Ace, BTree, DoubleOffAce, Rolls and Pwin, Ross's perfect hash, the layouts of a 2011 blog.
+    """Compute formulas of articles: Peelle's Ace, BTree, DoubleOffAce, Rolls and Pwin, Ross's hash, and others.
 
     \b
     Examples:
@@ -74,7 +74,10 @@ def _say(system: str, value: Any, as_json: bool) -> None:
 @exact_option
 @options.json_option
 def ace(x: int, o: int, exact: bool, as_json: bool) -> None:
-    """Compute the win probability of the side on roll with X pieces on its ace point against O on the other's."""
+    """Compute Ace, the win probability on the ace points.
+
+    The side on roll has X pieces on its ace point, the other side O pieces on its own.
+    """
     _say("Ace", systems.Ace(x, o, exact=exact), as_json)
 
 
@@ -84,7 +87,10 @@ def ace(x: int, o: int, exact: bool, as_json: bool) -> None:
 @click.option("--truncated", is_flag=True, help="BTreeA: cut the branch after P short.")
 @options.json_option
 def btree(p: str, level: int, truncated: bool, as_json: bool) -> None:
-    """Compute a level of the binary tree of P and its complement; in fractions if P is one, such as 1/6."""
+    """Compute a level of the binary tree of P and 1 - P.
+
+    The result is in fractions if P is a fraction, such as 1/6.
+    """
     try:
         chance: float | Fraction = Fraction(p) if "/" in p else float(p)
     except (ValueError, ZeroDivisionError):
@@ -100,7 +106,10 @@ def btree(p: str, level: int, truncated: bool, as_json: bool) -> None:
 @exact_option
 @options.json_option
 def double_off(n: int, exact: bool, as_json: bool) -> None:
-    """Compute the probability that a double bears off the last of N pieces on the ace point (DoubleOffAce)."""
+    """Compute DoubleOffAce, the probability of a last double.
+
+    It is the probability that the last of N pieces on the ace point is borne off by a double.
+    """
     _say("DoubleOffAce", systems.DoubleOffAce(n, exact=exact), as_json)
 
 
@@ -109,7 +118,10 @@ def double_off(n: int, exact: bool, as_json: bool) -> None:
 @exact_option
 @options.json_option
 def rolls(side: str, exact: bool, as_json: bool) -> None:
-    """Compute the smallest mean number of rolls to bear off a side, given as counts from the ace point up."""
+    """Compute the smallest mean number of rolls of a side.
+
+    SIDE has chequer counts from the ace point up.
+    """
     _say("Rolls", systems.Rolls(Side.parse(side), exact=exact), as_json)
 
 
@@ -119,7 +131,10 @@ def rolls(side: str, exact: bool, as_json: bool) -> None:
 @exact_option
 @options.json_option
 def pwin(ours: str, theirs: str, exact: bool, as_json: bool) -> None:
-    """Compute the probability that OURS, on roll, is off before THEIRS, if both minimise their mean rolls."""
+    """Compute the probability that OURS is off before THEIRS.
+
+    OURS is on roll; both sides minimise their mean number of rolls.
+    """
     win = systems.Pwin(Side.parse(ours), Side.parse(theirs))
     _say("Pwin", win if exact else float(win), as_json)
 
@@ -130,7 +145,10 @@ def pwin(ours: str, theirs: str, exact: bool, as_json: bool) -> None:
 @click.option("--rank", is_flag=True, help="SIDE is a rank; print its counts.")
 @options.json_option
 def hash_(side: str, points: int, rank: bool, as_json: bool) -> None:
-    """Compute Ross's rank of a side of up to 15 pieces, counted from 0: gnubg's position number."""
+    """Compute Ross's rank of a side of up to 15 pieces.
+
+    Ranks are counted from 0; they are gnubg's position numbers.
+    """
     if not rank:
         _say("Ross's hash", orders.ross_rank(orders.ross_list(Side.parse(side)), points), as_json)
     elif side.isdecimal():
@@ -145,7 +163,10 @@ def hash_(side: str, points: int, rank: bool, as_json: bool) -> None:
 @click.argument("chequers", type=click.IntRange(1, 15))
 @options.json_option
 def layouts(points: int, chequers: int, as_json: bool) -> None:
-    """Count the layouts of 1 to CHEQUERS chequers on POINTS points: of one side, and of both."""
+    """Count the layouts of chequers, of one and of two sides.
+
+    A side has 1 to CHEQUERS chequers on POINTS points.
+    """
     _say("layouts", [systems.layouts(points, chequers), systems.two_sided_layouts(points, chequers)], as_json)
 
 
@@ -161,18 +182,24 @@ def layouts(points: int, chequers: int, as_json: bool) -> None:
     help="Option of the engine, such as scale=1; repeatable.",
 )
 @click.option(
-    "--against", metavar="ENGINE", help="The other player (play: a person; self, series: the engine)."
+    "--against",
+    metavar="ENGINE",
+    help="The other player (default: a person in play, else the engine itself).",
 )
 @number_option(
     "--games", least=1, most=10_000_000, help="Number of games (default: 1000 in a series, else 1)."
 )
-@number_option("--match", "length", least=1, most=64, help="A match of this many points, not money games.")
+@number_option(
+    "--match", "length", least=1, most=64, help="Play matches of this many points, not money games."
+)
 @click.option("--position", help="Starting position; the side on roll comes first and is player 1.")
 @click.option("--seed", type=int, help="Seed of the dice (default: 1 in a series, else random).")
 @click.option("--dice", metavar="FILE|-", help="Rolls from a file, or - to type them one by one.")
-@click.option("--cube/--no-cube", default=None, help="Play with the cube (series: without).")
+@click.option("--cube/--no-cube", default=None, help="Play with the cube (default: yes, in a series no).")
 @click.option("--doubling", is_flag=True, help="Ask a person about doubling before each roll.")
-@click.option("--second", is_flag=True, help="A person is player 2; replay: only player 2's turns.")
+@click.option(
+    "--second", is_flag=True, help="play: the person is player 2; replay: only the turns of player 2."
+)
 @click.option("-o", "--output", type=click.Path(), help="Write the games to FILE (.sgf or .mat).")
 @click.option("--quiet", is_flag=True, help="self: print results only.")
 @options.threads_option
@@ -182,12 +209,13 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> None:
     """Play against an engine, or watch and measure it. bkg is Berliner's program of 1977.
 
     \b
-    play               against a person (the default): the board is drawn, legal plays are listed
-    referee            between two persons
-    self               against itself or --against another, each play shown
-    series             many games: wins, gammons, points a game, standard error
-    replay [FILE]      a recorded game, and what the engine would have played (bkg: the paper's game)
-    explain POSITION [ROLL]   what the engine goes by
+    Modes:
+      play                      play against a person (default); draws the board, lists the legal plays
+      referee                   referee a game between two persons
+      self                      play against itself or --against another engine; prints each play
+      series                    play many games; prints wins, gammons, points per game, standard error
+      replay [FILE]             replay a recorded game and print the engine's plays (bkg: the paper's game)
+      explain POSITION [ROLL]   print how the engine evaluates a position
 
     \b
     Examples:
@@ -221,7 +249,8 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> None:
 @number_option("--seed", least=0, most=1 << 60, default=1, help="Seed of the dice.")
 @number_option(
     "--limit", least=0, default=400_000, metavar="N",
-    help="Limit of exact calculation, in pairs of boards times cube states; 0 rolls out every position.",
+    help="Limit of exact calculation: pairs of boards (one side's chequers against the other's), times cube states; "
+    "0 rolls out every position.",
 )  # fmt: skip
 @options.threads_option
 @options.force_option

@@ -14,10 +14,11 @@ from bgfmt.cli.solve import common_options, memory_option, parse_size, recipe_op
 @recipe_option("bkg", "exact")
 @common_options
 def bkg(domain: str, **common: Any) -> None:
-    """Solve Gillogly's table for BKG: expected rolls and P(1) to P(8) of 4,853 home positions.
+    """Compute Gillogly's table for BKG.
 
-    The domain is up to 8 men or up to 25 pips (union), or both (intersection, 1,724). Recipe bkg has six decimals
-    and is written as text (.bkg), exact has float64 (.bkb, .npz).
+    The table has the expected rolls and P(1) to P(8) of 4,853 home positions, those with up to 8 men or up to 25 pips
+    (--domain union), or of the 1,724 that meet both conditions (intersection). Recipe bkg has six decimals and is
+    written as text (.bkg), exact has float64 (.bkb, .npz).
 
     \b
     Example:
@@ -32,10 +33,11 @@ def bkg(domain: str, **common: Any) -> None:
 @memory_option("Memory limit, such as 2G: the table is in mapped temporary files next to OUTPUT.")
 @common_options
 def expected_points(size: str, **common: Any) -> None:
-    """Solve the expected points of the side on roll for N points and 1 to M chequers a side, N 1 to 12, M 1 to 15.
+    """Compute the expected points of the side on roll.
 
-    The database of a blog of 2011: a finished game is worth one point, gammons and cube do not count. Recipe
-    points has six decimals and is written as text (.points), exact has float64 (.npz).
+    NxM is N points, 1 to 12, and 1 to M chequers a side, M 1 to 15. This is the database of a blog of 2011: a
+    finished game is worth one point, and gammons and the cube do not count. Recipe points has six decimals and is
+    written as text (.points), exact has float64 (.npz).
 
     \b
     Example:

@@ -41,24 +41,29 @@ def study() -> None:
 
 @study.command("rules")
 @click.argument("databases", nargs=-1, metavar="[DB...]")
-@click.option("--away", metavar="A-B", help="At a score: points that the side on roll and the other need.")
+@click.option(
+    "--away", metavar="A-B", help="Match score: points that the side on roll and the other still need."
+)
 @asking.question_options("met", "met_player", "extend_met")
-@click.option("--chequers", metavar="N|A-B", help="Only sides of N chequers, or of A to B (default: all).")
+@click.option(
+    "--chequers", metavar="N|A-B", help="Judge only sides of N chequers, or of A to B (default: all)."
+)
 @number_option(
     "--sample", least=1, most=100_000_000, default=200_000, metavar="N",
-    help="How many pairs to draw if there are more than 12 million.",
+    help="How many pairs of sides to draw if there are more than 12 million.",
 )  # fmt: skip
 @number_option("--seed", least=0, default=1, help="Seed of the draw.")
-@click.option("--rule", "names", multiple=True, metavar="NAME", help="Only this rule; repeatable.")
+@click.option("--rule", "names", multiple=True, metavar="NAME", help="Judge only this rule; repeatable.")
 @click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Draw the mean losses to FILE.")
 @options.as_option
 @options.json_option
 def rules(databases: tuple[str, ...], plot: str | None, as_json: bool, **asked: Any) -> None:
-    """Measure how often rules of thumb double, redouble and take wrongly in a race, and what it costs.
+    """Measure what wrong decisions of rules of thumb cost.
 
-    Without DB every pair of six points and six chequers is judged by exact equities, and a sample of six points and
-    fifteen chequers by the adviser's estimate. A two-sided DB or, with --away, a table of that score judges the
-    pairs it covers, a one-sided DB by the estimate. The rules ignore the score and gammons.
+    The decisions are doubles, redoubles and takes in races. Without DB, every pair of sides with six points and six
+    chequers is judged by exact equities, and a sample with six points and fifteen chequers by the adviser's estimate.
+    A two-sided DB, or with --away a table of that score, judges the pairs that it covers; a one-sided DB judges by
+    the estimate. The rules ignore the score and gammons.
 
     \b
     Examples:
@@ -220,9 +225,10 @@ def _tally(tally: Tally, kind: str, place: tuple[int, int], section: Section) ->
 @asking.question_and_limit_options()
 @options.json_option
 def of_position(words: tuple[str, ...], as_json: bool, **calculation: Any) -> None:
-    """Print what each count and rule of thumb decides in the race POSITION, for money.
+    """Print what each rule of thumb decides in a race.
 
-    A count is the other side's minus that of the side on roll, after the addition that the rule prescribes.
+    The decisions in the race POSITION are for money. A count is that of the other side minus that of the side on
+    roll, after the addition that the rule prescribes.
 
     \b
     Example:
