@@ -122,7 +122,7 @@ def verify(
         say(f"{len(files)} files: {', '.join(f'{count} {status}' for status, count in counts.items())}")
     if not as_json and not quiet and any(map(may_be_repairable, reports)):
         name = shlex.quote(files[0]) if len(files) == 1 else "FILE"
-        say(f"to recompute what is wrong: bgfmt repair {name} NEW")
+        say(f"to recompute what is wrong, if at least half is right: bgfmt repair {name} NEW")
     if write is not None:
         write(plain)
     return max(report.exit_code for report in reports)

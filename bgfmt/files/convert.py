@@ -74,9 +74,9 @@ def convert(
     that loses something raises LossError unless `lossy`. With `dry` nothing is written, and no loss is an
     error. `progress` is called with (bytes written, bytes in all).
 
-    `points` and `chequers` cut the table down. For a source without header that is read as `format`, they describe
-    the source; `described` describes it without cutting anything. `part` is the index of the table in a source that
-    holds several.
+    `points` and `chequers` cut the table down; the positions that this removes are in the list, and need no
+    `lossy`. For a source without header that is read as `format`, they describe the source; `described` describes
+    it without cutting anything. `part` is the index of the table in a source that holds several.
     """
     with storage.open_source(source) as file:
         sizes = {"points": points, "chequers": chequers}
@@ -95,8 +95,13 @@ def convert(
         reason = None if whole else target.concatenation_refusal([table])
         if reason is not None:
             raise CapabilityError(reason)
+        smaller = db.table.cut(points, chequers)
+        cut = db.table.positions - smaller.positions
+        # named by the caller, so that it needs no `lossy`
+        kept = f"{smaller.points} points and {smaller.chequers} chequers"
+        named = [f"{cut:,} of {db.table.positions:,} positions: those beyond {kept}"] if cut else []
         if dry:
-            return lost
+            return named + lost
         if lost and not lossy:
             raise LossError(lost, several=bool(db.others) and part is None)
         with contextlib.suppress(OSError):
@@ -109,7 +114,7 @@ def convert(
                 sink.write(db.source.buffer[start : min(start + STEP, db.source.size)])
                 with contextlib.suppress(ValueError):
                     db.source.release()
-        return lost
+        return named + lost
 
 
 def prepare(

@@ -29,7 +29,6 @@ static void *allocate(uint64_t bytes) {
     if (memory == NULL) stop("out of memory");
     return memory;
 }
-
 static int u16(uint64_t at) { return file[at] | file[at + 1] << 8; }
 
 /* ---- positions and plays (specification, 1 and 2) ---- */
@@ -223,16 +222,19 @@ static void check_one_sided(int compressed) {
 }
 
 int main(int argc, char **argv) {
-    char head[41] = {0}, kind = 0;
-    int first = 0, compressed = 0, normal = 0, used = 0;
+    char head[41] = {0}, expected[60], kind = 0;
+    int first = 0, compressed = 0;
     int descriptor = open(argc == 2 ? argv[1] : "", O_RDONLY);
-    off_t length = lseek(descriptor, 0, SEEK_END);
-    file = length < 40 ? MAP_FAILED : mmap(NULL, length, PROT_READ, MAP_SHARED, descriptor, 0);
+    size = (uint64_t)lseek(descriptor, 0, SEEK_END);
+    file = size < 40 ? MAP_FAILED : mmap(NULL, size, PROT_READ, MAP_SHARED, descriptor, 0);
     if (file == MAP_FAILED) stop("usage: check FILE (a file of 40 bytes or more)");
-    size = (uint64_t)length;
     memcpy(head, file, 40);
-    sscanf(head, "gnubg-%cS-%2d-%2d-%1d%n-%1d-%1d", &kind, &points, &chequers, &first, &used, &compressed, &normal);
-    if (!used || head[39] != '\n' || normal || (kind != 'T' && kind != 'O')) stop("not a file of these kinds");
+    sscanf(head, "gnubg-%cS-%2d-%2d-%1d-%1d", &kind, &points, &chequers, &first, &compressed);
+    int length = sprintf(expected, "gnubg-%cS-%02d-%02d-%d", kind, points, chequers, first);
+    if (kind == 'O') length += sprintf(expected + length, "-%d-0", compressed);
+    sprintf(expected + length, "%.*s\n", 39 - length, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+    if ((kind != 'T' && kind != 'O') || first > 1 || compressed > 1 || strcmp(head, expected))
+        stop("not a file of these kinds");
     if (points < 1 || points > 12 || chequers < (kind == 'O' ? 15 : 1) || chequers > 15) stop("not of these sizes");
     for (int m = 0; m < 40; m++)
         for (int k = 0; k <= m; k++)
@@ -242,8 +244,7 @@ int main(int argc, char **argv) {
     kinds = first ? 2 : 1;
     uint64_t entries = kind == 'T' ? count * count : count;
     if (kind == 'T' && size != 40 + 2 * entries * columns) stop("the file has another length");
-    if (kind == 'T') check_two_sided();
-    if (kind == 'O') check_one_sided(compressed);
+    kind == 'T' ? check_two_sided() : check_one_sided(compressed);
     printf("correct: %llu entries\n", (unsigned long long)entries);
     return 0;
 }

@@ -218,6 +218,8 @@ def test_convert_and_its_refusals(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert "--force" in fails(capsys, "convert", OS, out)
     assert cli(capsys, "convert", OS, out, "--force", "--no-compress", "--points", "3")[0] == 0
     assert out.read_bytes() == (GOLDEN / "gnubg/os_p03_c.bd").read_bytes()
+    code, plan, _ = cli(capsys, "convert", OS, out, "--force", "--points", "3", "--plan")
+    assert (code, plan) == (0, "loses: 53,448 of 54,264 positions: those beyond 3 points and 15 chequers\n")
     assert "--lossy" in fails(capsys, "convert", OS, tmp_path / "nd.bd", "--to", "gnubg-nd")
     code, _, err = cli(capsys, "convert", OS, tmp_path / "nd.bd", "--to", "gnubg-nd", "--lossy")
     assert code == 0

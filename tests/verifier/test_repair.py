@@ -155,8 +155,8 @@ def test_verify_names_the_command_that_repairs(
     bad.write_bytes(data[:-20])
     noise.write_bytes(b"noise")
     for files, last in (
-        ([bad], f"to recompute what is wrong: bgfmt repair '{bad}' NEW"),
-        ([bad, good, bad], "to recompute what is wrong: bgfmt repair FILE NEW"),
+        ([bad], f"to recompute what is wrong, if at least half is right: bgfmt repair '{bad}' NEW"),
+        ([bad, good, bad], "to recompute what is wrong, if at least half is right: bgfmt repair FILE NEW"),
         ([good, noise], "2 files: 1 proved, 1 not readable"),
     ):
         run(["verify", *map(str, files)])

@@ -235,10 +235,12 @@ class _Check:
     def state(self, k: int) -> GameState | None:
         """Return the game state of a row of the label file before the roll; None if it has none.
 
-        k : index of the row from 0. An invalid position is noted as a fault; a row that states an error has no label.
+        k : index of the row from 0. An invalid position is noted as a fault; a row that states an error instead of
+        values has no label.
         """
         row = self.rows[k]
-        if row.get(self.columns.get("error", "")):
+        names = [name for role, name in self.columns.items() if role not in ("position", "error")]
+        if row.get(self.columns.get("error", "")) and all(row.get(name) in (None, "") for name in names):
             return None
         try:
             state = parse(str(row.get(self.columns["position"]))[: MAX_TEXT + 1]).before_roll()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -148,9 +149,22 @@ class Ubgi(Lines):
             if word in ("bestmove", "bestcube", "bestturn"):
                 return "none" if rest == "pass" else rest
             if word == "eval":
-                pairs = dict(zip(*[iter(rest.split())] * 2, strict=False))
-                name = "cubeless" if question.owner == "none" else "mwc" if question.away else "equity"
-                return {"equity": pairs.get(name), "win": pairs.get("win", "nan")}
+                return self.numbers(question, dict(zip(*[iter(rest.split())] * 2, strict=False)))
+
+    @staticmethod
+    def numbers(question: Question, said: dict[str, str]) -> dict[str, str | float]:
+        """Return equity and win probability from the names and numbers of an `eval` answer.
+
+        A question without a cube is sent as a match to one point (see `expressible_state`): its match winning chance
+        is the win probability. Failure if the answer lacks the number.
+        """
+        if question.owner == "none" and "cubeless" not in said:
+            with contextlib.suppress(ValueError):
+                return {"equity": 2 * float(said.get("mwc", "")) - 1, "win": said["mwc"]}
+        name = "cubeless" if question.owner == "none" else "mwc" if question.away else "equity"
+        if name not in said:
+            raise Failure(ILLEGAL, f"the answer of eval has no {name!r}")
+        return {"equity": said[name], "win": said.get("win", "nan")}
 
 
 class External(Candidate):

@@ -76,6 +76,18 @@ def test_sanitizers_are_silent(build: Callable[..., Path], tmp_path: Path, name:
         assert code == {"c": 0, "w": 1, "n": 2}[text[0]]
 
 
+@pytest.mark.parametrize("name", ["os_p02", "os_p02_cg", "ts_03x03"])
+def test_every_byte_of_the_header_counts(build: Callable[..., Path], tmp_path: Path, name: str) -> None:
+    program = build("fast", "-O3", "-fopenmp")
+    data = (GOLDEN / f"{name}.bd").read_bytes()
+    target = tmp_path / "damaged.bd"
+    for at in range(40):
+        for value in {data[at] ^ 1, 0, *b" z01+"} - {data[at]}:
+            target.write_bytes(data[:at] + bytes([value]) + data[at + 1 :])
+            code, text = run(program, target)
+            assert code in (1, 2), (at, value, text)
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_other_kinds_are_not_checked(build: Callable[..., Path], name: str) -> None:
     assert run(build("sanitized", *SANITIZE), GOLDEN / name)[0] == 2

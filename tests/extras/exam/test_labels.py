@@ -180,6 +180,14 @@ def test_rows_that_are_no_labels(tmp_path: Path) -> None:
     assert "the game is over" in found["no position", ""].example
 
 
+def test_a_column_of_errors_hides_no_labels(tmp_path: Path) -> None:
+    """`error` may hold standard errors: only a row with a text of an error and no value has no label."""
+    rows = [{**row, "error": 0.01} for row in right()]
+    assert checked(rows, tmp_path) == []
+    wrong = [{**row, "win": float(row["win"]) / 2} for row in rows]
+    assert checked(wrong, tmp_path)
+
+
 def test_right_labels_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     import pyarrow

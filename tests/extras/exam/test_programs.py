@@ -51,6 +51,22 @@ def running(*words: str) -> Iterator[int]:
         process.wait()
 
 
+def test_equities_of_our_own_ubgi_engine_are_numbers(few: sets.Exam) -> None:
+    """A question without a cube is a match to one point in UBGI, whose `eval` has match winning chances."""
+    exam = making.load_named("standard")
+    cubeless = (
+        (exam.kind == sets.EQUITY) & (exam.owner == sets.OWNERS.index("none")) & (exam.us.sum(axis=1) <= 6)
+    )
+    centered = few.part(np.flatnonzero(few.kind == sets.EQUITY))
+    equities = sets.join_sets([exam.part(np.flatnonzero(cubeless)[:8]), centered])
+    judged = sat(f"ubgi:{sys.executable} -m bgfmt ubgi", equities)
+    assert judged.count("illegal") == 0
+    found = judged.answers.numbers
+    answered = np.isfinite(found[:, 0])
+    assert answered.sum() >= 8
+    assert np.nanmax(np.abs(found - equities.worths_of(sets.EQUITY))[answered]) < 1e-3
+
+
 @pytest.mark.slow
 def test_the_external_player_protocol(few: sets.Exam) -> None:
     with running("gnubg-external") as port:

@@ -245,3 +245,13 @@ def test_programs_sit_an_exam(tmp_path: Path) -> None:
         candidates.maker(f"ubgi:{sys.executable} {path}"), few.part(np.arange(3)), timeout=0.3
     )
     assert {candidates.STATUS[k] for k in answers.status} == {"late"}
+
+
+def test_an_engine_without_extensions_does_not_fail() -> None:
+    cases = {case.name: case for case in conformance.corpus()}
+    unknown = conformance.judge(cases["new session"], ["error unknown_command newsession", "readyok"])
+    assert unknown.verdict == "refused"
+    answers = ["id name x", "id author y", "ubgiok", "bestmove 6/4 6/5"]
+    assert conformance.judge(cases["info lines"], answers).verdict == "ok"
+    announced = ["option name Info type combo default off var off var on", *answers]
+    assert conformance.judge(cases["info lines"], announced).verdict == "failed"

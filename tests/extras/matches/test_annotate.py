@@ -170,6 +170,14 @@ def test_doubling_a_dead_cube() -> None:
     assert taken.mwc == pytest.approx(31 / 36)
 
 
+def test_a_take_is_described_as_the_player_who_answers_sees_it() -> None:
+    state = GameState.of(Position(Side(2, 2), Side(1)), cube="owned", cube_value=2, away=(5, 6), doubled=True)
+    taken = judge_one(Decision(0, 6, "take", 0, state), Advisor([]))
+    assert text.score(taken) == "6-away 5-away, cube 2 opponent"
+    doubled = judge_one(Decision(0, 5, "double", 1, replace(state, doubled=False)), Advisor([]))
+    assert text.score(doubled) == "5-away 6-away, cube 2 owned"
+
+
 @pytest.mark.slow
 def test_gammons_are_counted_or_said_to_be_ignored(judge: Judge) -> None:
     state = GameState.of(Position(Side(2), Side(6, 5, 4)), (2, 1), away=(4, 4))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from bgfmt.analysis.answers import estimate_words
 from bgfmt.extras.matches.annotate.judging import ERROR, Judgement
 from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Total
 from bgfmt.game.drawing import draw, pluralize, printable
-from bgfmt.game.identifiers import position_id
 
 PLAYERS = 20  # whose sums an overview gives
 WRONGS = ("missed_doubles", "wrong_doubles", "wrong_takes", "wrong_passes", "doubtful", "bad", "very_bad")
@@ -184,15 +184,15 @@ def race_line(total: Total) -> str:
 def where(one: Judgement) -> str:
     """Format where a decision was made: game, move, record, player and dice."""
     state = one.decision.state
-    dice = f" {state.dice[0]}{state.dice[1]}" if state.dice else ""
+    dice = f", roll {state.dice[0]}{state.dice[1]}" if state.dice else ""
     name = printable(state.names[one.decision.player])
     move = f"game {one.decision.game + 1} move {one.decision.move} record {one.decision.record + 1}"
     return f"{move}, {name}{dice}"
 
 
 def score(one: Judgement) -> str:
-    """Format the score and the cube of a decision as the side on roll sees them."""
-    state = one.decision.state
+    """Format the score and the cube of a decision as the player who decides sees them."""
+    state = replace(one.decision.state, turn=one.decision.player)
     parts = [f"cube {state.cube_value} {state.owner}"]
     if state.away is not None:
         crawford = ", Crawford" if state.crawford else ""
@@ -228,7 +228,7 @@ def match_lines(report: MatchReport) -> Iterator[str]:
         dice = f"{state.dice[0]}{state.dice[1]}" if state.dice else "--"
         yield (
             f"game {decision.game + 1} move {decision.move:3d} record {decision.record + 1:3d}  "
-            f"{position_id(state.position)}  "
+            f"{state.gnubg_id}  "
             f"{report.names[decision.player]} {dice}  {line(one)}"
         )
     yield from ("problem: " + printable(text) for text in report.problems)
