@@ -308,7 +308,7 @@ def describe_foreign(head: Any) -> str | None:
     if head[257:262] == b"ustar":
         return "is a tar archive; unpack it first"
     lines = head.count(b"\n")
-    if 0 < lines == head.count(b"\r\n") and not head.isascii():
+    if 0 < lines == head.count(b"\r\n") and not head.isascii() and b"\0" in head:
         return "a transfer in text mode added a carriage return before every line feed; copy the file in binary mode"
     letters = head.decode("utf-8", "ignore")  # ignoring a character cut by the end
     if b"\0" in head and len(letters) + MIN_REENCODED_CHARACTERS < len(head) < len(letters.encode()) + 4:

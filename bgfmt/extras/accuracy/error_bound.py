@@ -87,7 +87,7 @@ def reason_against(table: Table) -> str:
     They can for two-sided tables with the cube, of 16-bit integers, on at most 12 points.
     """
     if not isinstance(table, TwoSided):
-        return f"{table.kind} tables have no error bound"
+        return f"{table.kind} tables have no equities; --exact compares their numbers with exact ones"
     if table.exact:
         return "equities in float64 have no error bound by this method, whose resolution is 1e-8"
     if not table.cubeful:

@@ -318,9 +318,11 @@ def _lines(judgement: Judgement) -> list[str]:
     decision = judgement.decision
     state = judgement.decision.state
     who = "The other side" if decision.player != state.turn else "The side on roll"
-    more = asking.title(state)
+    more = asking.title(state) or "money play"
+    if state.money and state.beavers is not False and judgement.decision.kind != "play":
+        more += ", beavers allowed (else --no-beavers)"
     dice = f", roll {state.dice[0]}{state.dice[1]}" if state.dice else ""
-    lines = [asking.board_of(state), "", f"{more or 'money play'}{dice}", ""]
+    lines = [asking.board_of(state), "", f"{more}{dice}", ""]
     lines.append(text.verdict(judgement))
     width = max(len(judgement.did), len(judgement.best))
     choices = {"done": (judgement.did, judgement.equity, judgement.mwc)}

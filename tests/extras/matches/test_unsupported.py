@@ -30,6 +30,12 @@ def test_a_form_is_named(name: str, end: str) -> None:
     assert ("gnubg imports it" in str(caught.value)) == (name != "bgammon.org")
 
 
+def test_a_match_cut_short_is_not_called_a_transfer_in_text_mode() -> None:
+    head = '\ufeff; [Player 1 "Kévin"]\r\n; [Player 2 "Johan"]\r\n'.encode()
+    with pytest.raises(UnknownFormatError, match="not a readable match"):
+        read(head, "x.mat")
+
+
 def test_commands_say_it_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "x.match"
     path.write_text(TEXTS["bgammon.org"])

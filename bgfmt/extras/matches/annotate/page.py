@@ -42,10 +42,11 @@ NOTE = (
     "An error is a decision that loses more than the possible error of its numbers. That holds for estimated numbers "
     "too: they count with the bound that 99.9 % of estimates keep. A smaller loss is close, and no error; where "
     "no bound is known the decision is approximate, and no error either. Equity lost adds up every loss but "
-    "those of approximate decisions. MWC is the match winning chance. Race PR (500 times the equity lost a "
-    "decision, as eXtreme Gammon counts) and race mEMG (thousandths of it, as gnubg does) are of the race alone. "
-    "Doubtful, bad and very bad begin at 0.04, 0.08 and 0.16, as gnubg marks them; XG errors and blunders at "
-    "0.02 and 0.08. These five count close decisions too. Only errors have boards."
+    "those of approximate decisions. MWC is the match winning chance. Race PR and race mEMG are of the race alone: "
+    "500 times the equity lost, divided by the decisions that eXtreme Gammon counts; and 1,000 times, divided by "
+    "those that gnubg counts. Marks as gnubg gives them: doubtful from 0.04, bad from 0.08, very bad from 0.16. "
+    "XG errors lose 0.02 or more; those of 0.08 or more are XG blunders too. The numbers of these marks include "
+    "close decisions. Only errors have boards."
 )
 
 
