@@ -103,9 +103,10 @@ def exam(
     """
     if listing:
         for key, recipe in making.RECIPES.items():
-            click.echo(f"{key:<16} {recipe.count:>7,}  {recipe.purpose}")
+            about = f"about {recipe.count:,}"
+            click.echo(f"{key:<16} {about:>12}  {recipe.purpose}")
         matches = making.load_named("matches")  # shipped, not built from a recipe
-        click.echo(f"{matches.name:<16} {len(matches):>7,}  {matches.purpose}")
+        click.echo(f"{matches.name:<16} {len(matches):>12,}  {matches.purpose}")
         return 0
     if not (how["timeout"] > 0 and how["least"] >= 0):
         raise click.UsageError("--timeout and --least need a number, not nan")

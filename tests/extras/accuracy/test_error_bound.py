@@ -126,7 +126,7 @@ def test_tables_without_bounds_say_why() -> None:
     for table in (exact, cubeless, solver.one_sided(2), solver.two_sided(2, 2).cubeless()):
         note = error_bound.measure(table, 1)["note"]
         assert note
-        with pytest.raises(CapabilityError, match="error bound|no equities"):
+        with pytest.raises(CapabilityError, match=r"error bound|no equities"):
             error_bound.bound_errors(table)  # type: ignore[arg-type]
 
 
