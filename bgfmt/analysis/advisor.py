@@ -212,7 +212,7 @@ class Advisor:
         """
         dice = pair_of_dice(dice)
         if not side.chequers:
-            raise PositionError("there is nothing to play, all chequers are off")
+            raise PositionError("all chequers are off, there is nothing to play")
         if side.bar:
             raise NotCoveredError(f"{side} has a chequer on the bar")
         return self._by_rolls(side, dice, legal_plays(Position(side, Side()), *dice), measure)
@@ -334,7 +334,7 @@ class Advisor:
         state = _unfinished_state(state)
         position = state.position.check()
         if state.dice is None:
-            raise PositionError("no roll given: name it, such as 61")
+            raise PositionError("no roll given; add one, such as 61")
         choose.check_unfinished(position)
         measure = measure or ("match" if not state.money else "money" if state.cube_in_use else "cubeless")
         plays = legal_plays(position, *state.dice)
@@ -342,7 +342,7 @@ class Advisor:
             return self._by_rolls(position, state.dice, plays, measure)
         if measure == "match":
             if state.money:
-                raise PositionError("there is no score in money play")
+                raise PositionError("a money game has no score; give one, such as 3-5")
             from bgfmt.analysis import at_score
 
             self.sources.hypergammon(state)  # raises for hypergammon, which has money equities only

@@ -163,7 +163,7 @@ def within_rolls(chances: Floats | None, rolls: int) -> Floats:
     NotCoveredError if `chances` is None.
     """
     if chances is None:
-        raise NotCoveredError("the table has no such distribution")
+        raise NotCoveredError("the table has no distribution of this kind")
     return np.minimum(chances[..., : rolls + 1].sum(axis=-1, dtype=np.float64), 1.0)  # type: ignore[no-any-return]
 
 

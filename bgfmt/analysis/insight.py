@@ -165,6 +165,6 @@ def _rolled(state: GameState, dice: tuple[int, int], advisor: Advisor, first: in
     """Return the equity of a roll's best play, and the state after it, the other side on roll."""
     best = advisor.plays(state.rolled(dice), met_player=first ^ state.turn).best
     if best is None or best.value is None:
-        raise NotCoveredError("a roll has no play of known equity")
+        raise NotCoveredError("the equities of a roll's plays are not known")
     sides = (best.result.us, best.result.them)
     return best.value, replace(state, sides=sides if state.turn == 0 else sides[::-1], turn=1 - state.turn)

@@ -174,7 +174,7 @@ def open_paths(paths: Iterable[PathLike], **reading: Any) -> Library:
                     raise
             found = list(_scanned(Path(path), notes))
             if not found:
-                raise UnknownFormatError(f"{os.fspath(path)}: no database in this folder")
+                raise UnknownFormatError(f"{os.fspath(path)}: there is no database in this folder")
             opened += found
     except BaseException:
         for one in opened:

@@ -31,7 +31,7 @@ def parse_measure(measure: str) -> tuple[bool, int | None]:
     name, _, rolls = measure.partition(":")
     if name == "off" and rolls.isdecimal() and 0 <= int(rolls) < 1000:
         return True, int(rolls)
-    raise PositionError(f"plays are ranked by money, cubeless, mean or off:n (n rolls), not {measure!r}")
+    raise PositionError(f"a measure must be money, cubeless, mean or off:n (n rolls), not {measure!r}")
 
 
 def side_values(table: OfRolls, numbers: NDArray[np.int64], within: int | None) -> Floats:

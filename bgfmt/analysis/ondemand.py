@@ -245,7 +245,7 @@ def scores_grid(
         There is too little memory.
     """
     if upto < 1:
-        raise PositionError(f"a grid of scores goes to 1-away or more, not {upto}")
+        raise PositionError(f"a grid of scores must go to 1-away or more, not {upto}")
     at: dict[AtScore, Score] = {}
     for mine, other, crawford in scores(upto):
         now = (1, "centered") if crawford else (cube, owner)

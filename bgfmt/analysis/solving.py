@@ -541,7 +541,7 @@ def solve_side(side: Side, *, limit: int | None = None) -> SideRolls:
     NotCoveredError for a chequer on the bar; PositionError if all are off.
     """
     if not side.chequers:
-        raise PositionError("there is nothing to play, all chequers are off")
+        raise PositionError("all chequers are off, there is nothing to play")
     if side.bar:
         raise NotCoveredError(f"{side} has a chequer on the bar")
     most = DEFAULT_LIMIT if limit is None else limit

@@ -258,7 +258,7 @@ class Sources:
         table = max(fitting, key=lambda t: (t.chequers, t.exact))
         if not state.money:
             name = self.library.name(table)
-            raise NotCoveredError(f"{name} has money equities of hypergammon, and this is a match")
+            raise NotCoveredError(f"{name} has money equities of hypergammon, but this is a match")
         return table
 
     def _of_hypergammon(self, table: HyperSides, state: GameState) -> PositionEquities:

@@ -111,12 +111,12 @@ def split(words: tuple[str, ...], *, roll: bool = False) -> Words:
         return Words(paths, "", last, many=True)
     if not rest or (roll and last is None and ROLL.fullmatch(rest[-1])):
         raise click.UsageError(
-            f"expected the database files, if any, then the position{' and the roll' * roll} (from a text file: "
+            f"expected database files (optional), then the position{' and the roll' * roll} (from a text file: "
             '"$(cat FILE)")'
         )
     strange = [word for word in rest if not COUNTS.fullmatch(word)]
     if len(rest) > 1 and strange and not _is_position(" ".join(rest)):
-        raise click.UsageError(f"{strange[0][:40]!r} is neither a file or folder nor part of a position")
+        raise click.UsageError(f"{strange[0][:40]!r} is neither a file, a folder nor part of a position")
     return Words(paths, " ".join(rest), last)
 
 
@@ -371,7 +371,7 @@ def say(
     UsageError if both JSON and a style are requested.
     """
     if as_json and style != "text":
-        raise click.UsageError(f"either --json or --format {style}")
+        raise click.UsageError(f"--json and --format {style} exclude each other")
     if style == "text" and not as_json:
         terminal.say("\n".join([*lines(), *(f"  {line}" for line in aside)]))
         return

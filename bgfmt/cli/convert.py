@@ -117,7 +117,7 @@ def convert(
     pairs = _pairs(files, output, how["to"])
     how |= {"format": described, "dry": dry}
     if as_json and not dry and pairs[0][1] == STREAM:
-        raise click.UsageError("standard output takes the table or --json, not both")
+        raise click.UsageError("--json cannot be used if the table goes to standard output")
     folder = Path(output) if not dry and output is not None and pairs[0][1] != output else None
     with _folder(folder):
         return _convert_all(pairs, how, chosen, quiet=quiet, as_json=as_json)
@@ -193,7 +193,7 @@ def _pairs(files: Sequence[str], output: str | None, to: str | None) -> list[tup
     """Return (source, destination) of each conversion; UsageError for arguments that do not fit."""
     if output is None:
         if len(files) != 2:
-            raise click.UsageError("name SRC and DST, or one or more SRC and -o DIR")
+            raise click.UsageError("expected SRC and DST, or one or more SRC and -o DIR")
         if os.path.isdir(files[1]):
             raise click.UsageError(f"{files[1]} is a folder: write -o {files[1]}")
         return [(files[0], files[1])]
@@ -201,7 +201,7 @@ def _pairs(files: Sequence[str], output: str | None, to: str | None) -> list[tup
     if not folder:
         return [(files[0], output)]
     if STREAM in (*files, output):
-        raise click.UsageError("standard input and output take one table: SRC DST")
+        raise click.UsageError("standard input and output (-) take one table: give SRC and DST")
     pairs = [(file, str(Path(output) / _file_name(file, to))) for file in files]
     sources: dict[str, str] = {}
     for source, destination in pairs:
@@ -242,7 +242,7 @@ def _written_to(destination: str, to: str | None) -> Iterator[str]:
         yield destination
         return
     if to is None:
-        raise click.UsageError("name the format to write to standard output: --to FORMAT")
+        raise click.UsageError("the format to write to standard output is missing: --to FORMAT")
     with tempfile.TemporaryDirectory(prefix="bgfmt-") as folder:
         path = os.path.join(folder, "output")
         yield path

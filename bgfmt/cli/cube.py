@@ -69,7 +69,7 @@ def cube(
     """
     if owner is not None:
         if question.cube is not None:
-            raise click.UsageError("--owner and --cube both say who owns the cube")
+            raise click.UsageError("--owner and --cube exclude each other")
         question = replace(question, cube=CUBE_OF_OWNER[owner])
     said = asking.split(words)
     specific = question.specific_values("cube")

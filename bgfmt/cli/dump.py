@@ -53,11 +53,9 @@ def dump(
     with bgfmt.open(file, part=part or 0, format=described) as db:
         table = db.table
         if not table.columns and table.listing is None:
-            raise CapabilityError(f"{file}: a {table.kind} file holds no positions to dump")
+            raise CapabilityError(f"{file}: a {table.kind} file has no positions to print")
         if start >= max(1, table.entries):
-            raise NotCoveredError(
-                f"{file}: position number {start} lies beyond the last, {table.entries - 1}"
-            )
+            raise NotCoveredError(f"{file}: position number {start} is beyond the last, {table.entries - 1}")
         stop = table.entries if count is None else min(table.entries, start + count)
         if table.listing is not None:
             pieces = _list_components(table.listing, start, stop, style)

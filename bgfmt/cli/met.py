@@ -65,7 +65,7 @@ def met(table: str, other: str, output: str | None, upto: int, top: int, force: 
     first = tables.load(table)
     if other:
         if output:
-            raise click.UsageError("-o writes one table, not two")
+            raise click.UsageError("-o writes one table, but two are named")
         return _compare(first, tables.load(other), top, as_json)
     if output:
         _write(first, output, force=force)
@@ -81,7 +81,7 @@ def _write(table: Met, path: str, *, force: bool) -> None:
     write = {".xml": gnubg_xml.write, ".met": ini.write}.get(os.path.splitext(path)[1].lower())
     if write is None:
         raise click.UsageError(
-            f"{path}: a match equity table is written as .xml (gnubg) or .met (eXtreme Gammon)"
+            f"{path}: the file of a match equity table must end in .xml (gnubg) or .met (eXtreme Gammon)"
         )
     data = write(table)
     with create(path, force=force) as sink:

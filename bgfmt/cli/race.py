@@ -62,7 +62,7 @@ def _plot(path: str, answer: SideRace | questions.TwoRaces) -> None:
     sides = [answer.on_roll, answer.other_side] if isinstance(answer, questions.TwoRaces) else [answer]
     drawn = {f"{one.side}": one.bearoff for one in sides if one.bearoff is not None}
     if not drawn:
-        raise NotCoveredError("only the mean rolls of this side are known; there is no distribution to draw")
+        raise NotCoveredError("only the mean rolls of this side are known; its distribution cannot be drawn")
     asking.load_charts().distributions(path, drawn)
 
 

@@ -166,7 +166,7 @@ def one_sided(size: str, chequers: int | None, normal_dist: bool, **common: Any)
         f"{size}x{chequers or 15}" if size.isdecimal() else size, SIZE, "a number of points, such as 6"
     )
     if chequers not in (None, named):
-        raise click.UsageError(f"{size} has {named} chequers, and --chequers says {chequers}")
+        raise click.UsageError(f"{size} has {named} chequers, but --chequers is {chequers}")
     if normal_dist:
         common |= {"compressed": None}
     run_solver("normal-distribution" if normal_dist else "one-sided", points, named, **common)
@@ -302,7 +302,7 @@ def parse_size(size: str) -> tuple[int, int]:
     """Parse the size of a two-sided table, such as 6x8, to (points, chequers); raises UsageError if out of range."""
     points, chequers = parse_numbers(size, SIZE, "points x chequers, such as 6x8")
     if not 1 <= points <= 12 or not 1 <= chequers <= 15:
-        raise click.UsageError(f"{size}: two-sided tables have 1 to 12 points and 1 to 15 chequers")
+        raise click.UsageError(f"{size}: two-sided tables must have 1 to 12 points and 1 to 15 chequers")
     return points, chequers
 
 
@@ -410,7 +410,7 @@ def _echo_plan(solver: registry.Solver, chosen: dict[str, Any], as_json: bool) -
     memory = chosen.get("memory")
     if not solver.supports_store or not (route.by_tiles or memory):
         if route.by_tiles:
-            raise CapabilityError(f"{solver.what} is solved in memory: it has no store")
+            raise CapabilityError(f"{solver.what} can only be solved in memory, not in a store")
         plan = solver.fitting_plan(chosen.get("threads"), memory)
         numbers = asdict(plan) | {"fits": plan.fits_in_memory}
         lines = {

@@ -149,7 +149,7 @@ def _report_writer(
     if suffix not in (".json", ".html", ".md"):
         raise click.UsageError(f"{path}: expected a report with the suffix .json, .html or .md")
     if any(os.path.exists(path) and os.path.exists(name) and os.path.samefile(path, name) for name in inputs):
-        raise click.UsageError(f"{path}: the report would replace a file that is verified")
+        raise click.UsageError(f"{path}: the report would replace a file to verify; choose another name")
     check_output(path, force=force)
 
     def write(reports: list[dict[str, Any]]) -> None:
@@ -192,7 +192,7 @@ def repair(files: tuple[str, ...], output: str | None, force: bool, as_json: boo
       bgfmt repair gnubg_ts0.bd fixed.bd
     """
     if len(files) + (output is not None) != 2:
-        raise click.UsageError("the damaged file and the file to write are needed: SRC DST")
+        raise click.UsageError("expected the damaged file and the file to write: SRC DST")
     file = files[0]
     out = files[1] if output is None else output
     with Progress(f"repairing {file}", always=True) as progress:

@@ -30,7 +30,9 @@ def _figure(path: PathLike, size: tuple[float, float]) -> tuple[Any, Any]:
     known = canvas.get_supported_filetypes()
     if suffix not in known:
         other = suffix or "a file without suffix"
-        raise CapabilityError(f"{os.fspath(path)}: matplotlib draws {', '.join(sorted(known))}, not {other}")
+        raise CapabilityError(
+            f"{os.fspath(path)}: matplotlib can write {', '.join(sorted(known))}, not {other}"
+        )
     return figure, figure.add_subplot()
 
 
@@ -89,7 +91,7 @@ def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
     families = [_family(side, table.points) for side in (position.us, position.them)]
     if max(map(len, families)) > MAX_SIDES:
         raise NotCoveredError(
-            f"a chart has at most {MAX_SIDES} positions a side, this one needs {max(map(len, families))}"
+            f"a chart has at most {MAX_SIDES} positions a side, not {max(map(len, families))}"
         )
     us, them = families
     pairs = table.lookup_many(np.repeat(us, len(them)), np.tile(them, len(us)))

@@ -55,5 +55,5 @@ def check_host_name(_: click.Context, option: click.Parameter, value: Any) -> An
     """
     for name in (value,) if isinstance(value, str) else value:
         if not re.fullmatch(r"[!-~]+", name):
-            raise click.BadParameter(f"{name!r} is not a host name or address", param=option)
+            raise click.BadParameter(f"{name!r} is not a valid host name or address", param=option)
     return value

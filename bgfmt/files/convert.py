@@ -106,7 +106,7 @@ def convert(
             raise LossError(lost, several=bool(db.others) and part is None)
         with contextlib.suppress(OSError):
             if isinstance(source, (str, os.PathLike)) and not force and os.path.samefile(source, destination):
-                raise CapabilityError(f"{os.fspath(destination)}: source and destination are one file")
+                raise CapabilityError(f"{os.fspath(destination)}: source and destination are the same file")
         with storage.create(destination, force=force) as sink:
             target.write(table, sink, progress=progress, **options)
             # what follows the first table of a copied file: further databases, or unknown bytes
@@ -151,7 +151,7 @@ def prepare(
             lost = way.losses()
         elif not carried:
             target.check(table, options)
-            raise CapabilityError(f"a {table.kind} table cannot become {wanted}")
+            raise CapabilityError(f"a {table.kind} table cannot be converted to {wanted}")
     target.check(table, options)
     return table, lost + target.losses(table, options)
 

@@ -136,7 +136,7 @@ class Database:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a database as a call that opens it again: path, format, part and description."""
         if self._again is None:
-            raise TypeError(f"{self.name}: a database that is not a file cannot be pickled")
+            raise TypeError(f"{self.name}: only a database in a file can be pickled")
         return self._again, ()
 
     def lookup(self, asked: Side | Position) -> Answer:
@@ -145,7 +145,7 @@ class Database:
         PositionError for one side where both are needed, or the reverse.
         """
         if isinstance(asked, str):
-            raise PositionError(f"{asked[:40]!r} is text, which Side.parse and Position.parse read")
+            raise PositionError(f"{asked[:40]!r} is text; Side.parse and Position.parse read it")
         return self.table.lookup(asked)
 
     def get(self, asked: Side | Position) -> Answer | None:
@@ -359,7 +359,7 @@ def _read(source: Source, format: str | None, part: int, described: dict[str, An
             break
         end = readings[-1][1].extent.end
     if not 0 <= part < len(readings):
-        raise CapabilityError(f"{source.name} holds {len(readings)} databases, not a part {part}")
+        raise CapabilityError(f"{source.name} holds {len(readings)} databases; there is no part {part}")
     others = [reading.extent for k, (_, reading) in enumerate(readings) if k != part]
     return Database(source, *readings[part], others, source.size - end)
 
@@ -391,7 +391,7 @@ def choose_format(
     """
     if name is None:
         if described:
-            raise CapabilityError("name the format of the description")
+            raise CapabilityError("the format is missing; give FORMAT:KEY=VALUE")
         try:
             return formats.recognise(source), {}
         except UnknownFormatError:
@@ -415,7 +415,7 @@ def choose_format(
     missing = [key for key in ("points", "chequers") if key in chosen.headerless and key not in given]
     if missing and not (missing == ["chequers"] and "cubeful" not in chosen.headerless and "points" in given):
         raise CapabilityError(
-            f"{source.name}: state its {' and '.join(missing)} too, as in {plain}:{missing[0]}=6"
+            f"{source.name}: give its {' and '.join(missing)} too, such as {plain}:{missing[0]}=6"
         )
     return chosen, given
 
@@ -448,7 +448,7 @@ def _typed(form: Format[Any], described: Mapping[str, Any]) -> dict[str, Any]:
     """Return a description with the types and bounds of its format; fields that are None are dropped."""
     unknown = sorted(set(described) - set(form.headerless))
     if unknown:
-        raise CapabilityError(f"{form.name} files are not described by {', '.join(unknown)}")
+        raise CapabilityError(f"{form.name} files have no key {', '.join(unknown)}")
     out: dict[str, Any] = {}
     for key, value in described.items():
         if value is None:
@@ -456,13 +456,13 @@ def _typed(form: Format[Any], described: Mapping[str, Any]) -> dict[str, Any]:
         if form.headerless[key] is bool:
             out[key] = WORDS.get(str(value).lower())
             if out[key] is None:
-                raise CapabilityError(f"{form.name}: {key} is yes or no, not {value!r}")
+                raise CapabilityError(f"{form.name}: {key} must be yes or no, not {value!r}")
             continue
         try:
             out[key] = int(value)
         except (TypeError, ValueError):
-            raise CapabilityError(f"{form.name}: {key} is a number, not {value!r}") from None
+            raise CapabilityError(f"{form.name}: {key} must be a number, not {value!r}") from None
         most = BOUNDS.get(key, out[key])
         if isinstance(value, bool) or not 1 <= out[key] <= most:
-            raise CapabilityError(f"{form.name}: {key} is a number from 1 to {most}, not {value!r}")
+            raise CapabilityError(f"{form.name}: {key} must be a number from 1 to {most}, not {value!r}")
     return out

@@ -52,6 +52,8 @@ def gnubg_2001(
     SolverError for another size; OutputExistsError for an existing file unless `force` is set.
     """
     if (points, chequers) != (6, 15):
-        raise SolverError(f"gnubg's file of 2001 has 6 points and 15 chequers, not {points} and {chequers}")
+        raise SolverError(
+            f"gnubg's file of 2001 must have 6 points and 15 chequers, not {points} and {chequers}"
+        )
     check_output(path, force=force)
     save(list(gnubg_2001_tables(threads, progress)), path, format=NAME, force=force)

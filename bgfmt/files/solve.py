@@ -110,7 +110,7 @@ def solve(
     else:
         named = {name: value for name, value in (("recipe", recipe), ("format", format)) if value is not None}
         if path is None:
-            raise CapabilityError("name the file to write")
+            raise CapabilityError("the file to write is missing")
         solver(path, points, chequers, **named, **options)
     return Path(path if path is not None else options["store"])
 
@@ -121,7 +121,7 @@ def _check_size(what: str, points: int, chequers: int) -> tuple[int, int]:
         return index(points), index(chequers)
     except TypeError:
         size = f"solve({what!r}, 6, 8, ...), not {points!r} and {chequers!r}"
-        raise SolverError(f"points and chequers are two whole numbers, as in {size}") from None
+        raise SolverError(f"points and chequers must be two whole numbers, such as {size}") from None
 
 
 def _check_required(what: str, solver: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -157,7 +157,7 @@ def solve_table(
     if path is not None:
         file = OutputFile(solver, path, format, route.force, options)
     elif format is not None or options:
-        raise CapabilityError("a format and its options need a file to write")
+        raise CapabilityError("a format and its options are only for a file to write")
     tiles = route.by_tiles or (solver.supports_store and route.memory is not None)
     planned = solver.plan()
     large = solver.supports_store and file is not None and (planned.scratch > 0 or not planned.fits_in_memory)
@@ -165,7 +165,7 @@ def solve_table(
     if tiles or large or route.scratch is not None or resumes:
         return _through_store(solver, file, route, layers=not tiles)
     if file is None:
-        raise CapabilityError("name the file to write or a store")
+        raise CapabilityError("the file to write or a store is missing")
     _in_memory(solver, file, route)
     return None
 
@@ -214,13 +214,13 @@ def _store(file: OutputFile | None, store: PathLike | None, scratch: PathLike | 
     """Return the path of the store; raises now what would prevent a temporary store from being made later."""
     if store is not None or file is None:
         if store is None:
-            raise CapabilityError("name the file to write or a store")
+            raise CapabilityError("the file to write or a store is missing")
         if not os.fspath(store):
             raise FileNotFoundError(errno.ENOENT, "the name of a store must not be empty", "")
         return os.fspath(store)
     beside = Path(f"{os.fspath(file.path)}{suffix}" if scratch is None else scratch)
     if beside.resolve() == Path(file.path).resolve():
-        raise CapabilityError(f"{beside}: the store cannot be the output itself")
+        raise CapabilityError(f"{beside}: the store and the output must be different")
     try:
         if not beside.is_dir():
             check_output(beside, force=True)

@@ -90,7 +90,7 @@ def get(name: str) -> Format[Any]:
     """Return the format of this name; raises CapabilityError if there is none."""
     if name not in FORMATS:
         names = ", ".join(form.name for form in get_family(name))
-        raise CapabilityError(f"no format {name!r}; name one of {names}")
+        raise CapabilityError(f"no format {name!r}; give one of {names}")
     return FORMATS[name]
 
 
@@ -126,7 +126,7 @@ def recognise(source: Source, offset: int = 0) -> Format[Any]:
         return claims[0]
     if claims:
         names = tuple(f.name for f in claims)
-        raise AmbiguousFormatError(f"{source.name}: could be {' or '.join(names)}; name one", names)
+        raise AmbiguousFormatError(f"{source.name}: could be {' or '.join(names)}; give the format", names)
     for form in all_by_suffix(source.name):
         if not form.reads:
             others = [f.name for f in FORMATS.values() if f.reads and {*form.kinds()} <= {*f.kinds()}]
@@ -195,7 +195,7 @@ def default_format(table: Table) -> Format[Any]:
     offers = default_formats(table)
     if len(offers) != 1:
         names = ", ".join(f.name for f in offers or all_formats().values() if isinstance(table, f.carries))
-        raise FormatNeededError(f"name the format to write a {table.kind} table ({names})")
+        raise FormatNeededError(f"the format for a {table.kind} table is missing; give one ({names})")
     return offers[0]
 
 
@@ -207,7 +207,7 @@ def fields_of(facts: object, kind: type[Table]) -> dict[str, Any]:
     Raises ValueError, KeyError, TypeError or OverflowError for invalid facts; see `bgfmt.formats.records`.
     """
     if not isinstance(facts, dict):
-        raise ValueError("the facts are not a JSON object")
+        raise ValueError("the facts must be a JSON object")
     kinds = {record for f in all_formats().values() for record in f.records}
     each = (record.from_facts(facts) for record in sorted(kinds, key=lambda record: record.__name__))
     return {"carried": tuple(record for record in each if record is not None)} | records.table_fields(

@@ -264,7 +264,7 @@ def placeholder_rows(shape: tuple[int, ...], dtype: Any) -> LazyRows:
     """
 
     def fetch(start: int, stop: int) -> NDArray[Any]:
-        raise CapabilityError("these rows are placeholders")
+        raise CapabilityError("these rows are placeholders without numbers")
 
     return LazyRows(shape, dtype, fetch)
 
@@ -368,7 +368,7 @@ class Format(ABC, Generic[T]):
 
         Raises CapabilityError if the format cannot be written (see `writes`).
         """
-        raise CapabilityError(f"no table is converted to {self.name}")
+        raise CapabilityError(f"no table can be converted to {self.name}")
 
     def check(self, table: T, options: Options) -> None:
         """Raise CapabilityError unless this format can hold this table, written with these options."""
@@ -502,7 +502,7 @@ class Format(ABC, Generic[T]):
         """
         self.check(table, options)
         if not self.takes_body(table, options):
-            raise CapabilityError(f"{self.name} files of this layout are written in order only")
+            raise CapabilityError(f"{self.name} files of this layout can only be written in order")
         layout = self.layout(table, **options)
         sink.write(layout.header)
         room = sink.reserve(layout.size - len(layout.header))
@@ -515,7 +515,7 @@ class Format(ABC, Generic[T]):
 
     def arrays_in(self, room: NDArray[np.uint8], table: T, options: Options) -> dict[str, NDArray[Any]]:
         """Return the table's arrays, by name, as views of `room`: the bytes of the new file after its header."""
-        raise CapabilityError(f"{self.name} files are written in order only")
+        raise CapabilityError(f"{self.name} files can only be written in order")
 
 
 class ArrayFormat(Format[T]):

@@ -66,11 +66,11 @@ class Side:
             bar = index(bar)
         except TypeError:
             given = f"as in Side(0, 2, 2) or Side(*counts), not {(*counts, bar)}"
-            raise PositionError(f"a point holds a whole number of chequers, {given}") from None
+            raise PositionError(f"a point must hold a whole number of chequers, {given}") from None
         while numbers and numbers[-1] == 0:
             numbers.pop()
         if len(numbers) > MAX_POINTS:
-            raise PositionError(f"a side has {MAX_POINTS} points, not {len(numbers)}")
+            raise PositionError(f"a side has at most {MAX_POINTS} points, not {len(numbers)}")
         if min(numbers, default=0) < 0 or bar < 0:
             raise PositionError(f"a point cannot hold {min([*numbers, bar])} chequers")
         if sum(numbers) + bar > MAX_CHEQUERS:
@@ -132,7 +132,7 @@ class Side:
         PositionError if a chequer is beyond these points, or `points` is not 1 to 25.
         """
         if not 1 <= points <= BAR:
-            raise PositionError(f"a side has 1 to {MAX_POINTS} points and the bar, not {points}")
+            raise PositionError(f"a side must have 1 to {MAX_POINTS} points and the bar, not {points}")
         if self.highest > points:
             where = "on the bar" if self.bar else f"on point {self.highest}"
             raise PositionError(f"{self} has a chequer {where}, beyond {points} points")
@@ -167,7 +167,7 @@ class Position:
     def __post_init__(self) -> None:
         if not (isinstance(self.us, Side) and isinstance(self.them, Side)):
             sides = f"Position(Side(0, 1), Side(1)), not {self.us!r} and {self.them!r}"
-            raise PositionError(f"a position has two sides, as in {sides}")
+            raise PositionError(f"expected a position of two sides, such as {sides}")
 
     def __str__(self) -> str:
         return f"{self.us} / {self.them}"
@@ -241,7 +241,7 @@ def unrank(number: int, points: int) -> tuple[int, ...]:
     PositionError for a negative number, or one that needs more than fifteen chequers.
     """
     if number < 0 or points < 1:
-        raise PositionError(f"no position has number {number} on {points} points")
+        raise PositionError(f"there is no position number {number} on {points} points")
     left = number
     above = []
     for k in range(points, 0, -1):
@@ -281,7 +281,7 @@ def rank_array(counts: ArrayLike, first: int = 0) -> NDArray[np.int64]:
     points = rows.shape[-1]
     if rows.size and (rows.min() < 0 or rows.max() > MAX_CHEQUERS):
         row = first + int(((rows < 0) | (rows > MAX_CHEQUERS)).any(axis=-1).argmax())
-        raise PositionError(f"row {row}: counts must lie in 0..{MAX_CHEQUERS}")
+        raise PositionError(f"row {row}: counts must be from 0 to {MAX_CHEQUERS}")
     terms = number_terms(points)
     columns = np.ascontiguousarray(np.moveaxis(rows, -1, 0)).astype(np.intp, copy=False)
     above = np.zeros(rows.shape[:-1], np.intp)
@@ -305,7 +305,7 @@ def unrank_array(numbers: ArrayLike, points: int) -> NDArray[np.int8]:
     left = np.array(numbers, np.int64)
     if left.size and (left.min() < 0 or left.max() >= count(points, MAX_CHEQUERS)):
         raise PositionError(
-            f"position numbers on {points} points lie in 0..{count(points, MAX_CHEQUERS) - 1}"
+            f"position numbers on {points} points must be from 0 to {count(points, MAX_CHEQUERS) - 1}"
         )
     terms = number_terms(points)
     out = np.empty((*left.shape, points), np.int8)

@@ -56,7 +56,7 @@ def parse_roll(text: str | tuple[int, int]) -> tuple[int, int]:
     """
     dice = [d for d in text if d not in "-, /"] if isinstance(text, str) else [str(d) for d in text]
     if len(dice) != 2 or any(d not in {"1", "2", "3", "4", "5", "6"} for d in dice):
-        raise PositionError(f"a roll is two dice such as 61 or 6-1, not {text!r}")
+        raise PositionError(f"a roll must be two dice, such as 61 or 6-1, not {text!r}")
     high, low = sorted(map(int, dice), reverse=True)
     return high, low
 
@@ -133,7 +133,7 @@ def legal_plays(position: Position, die: int, other: int) -> list[Play]:
     PositionError for dice outside 1..6 or a point held by both sides.
     """
     if not (1 <= die <= 6 and 1 <= other <= 6):
-        raise PositionError(f"dice show 1 to 6, not {die} and {other}")
+        raise PositionError(f"dice must be from 1 to 6, not {die} and {other}")
     position.check()
     high = max(die, other)
     low = min(die, other)

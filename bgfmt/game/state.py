@@ -98,13 +98,15 @@ class GameState:
 
     def __post_init__(self) -> None:
         if self.turn not in (0, 1) or self.cube_owner not in (None, 0, 1):
-            raise PositionError(f"players are 0 and 1, not {self.turn} and {self.cube_owner}")
+            raise PositionError(f"turn and cube_owner must be 0 or 1, not {self.turn} and {self.cube_owner}")
         if not 1 <= self.cube_value <= LARGEST_CUBE or self.cube_value & (self.cube_value - 1):
-            raise PositionError(f"a cube shows 1, 2, 4, ..., not {self.cube_value}")
+            raise PositionError(f"the cube's value must be 1, 2, 4, ..., not {self.cube_value}")
         if self.dice is not None:
             object.__setattr__(self, "dice", pair_of_dice(self.dice))
         if self.length < 0 or min(self.scores) < 0:
-            raise PositionError(f"no match to {self.length} stands at {self.scores[0]} to {self.scores[1]}")
+            raise PositionError(
+                f"a match to {self.length} points cannot have the score {self.scores[0]} to {self.scores[1]}"
+            )
 
     @classmethod
     def of(
@@ -231,7 +233,7 @@ class GameState:
         PositionError before the roll.
         """
         if self.dice is None:
-            raise PositionError('no dice: state.rolled("61").legal_plays')
+            raise PositionError('the state has no dice; set them first: state.rolled("61").legal_plays')
         return moves.legal_plays(self.position, *self.dice)
 
     @property
@@ -296,7 +298,7 @@ class GameState:
         """
         result = getattr(play, "result", None)
         if not isinstance(result, Position):
-            raise PositionError(f"a play of legal_plays or Advisor.plays, not {play!r}")
+            raise PositionError(f"expected a play of legal_plays or Advisor.plays, not {play!r}")
         sides = (result.us, result.them) if self.turn == 0 else (result.them, result.us)
         turned = replace(self, sides=sides, turn=1 - self.turn, dice=None, doubled=False, beavered=0)
         return replace(turned, resigned=0)
@@ -362,9 +364,9 @@ def pair_of_dice(dice: Dice) -> tuple[int, int]:
     except (TypeError, ValueError):
         numbers = []
     if len(numbers) != 2:
-        raise PositionError(f"a roll is two dice such as 61 or (6, 1), not {dice!r:.40}")
+        raise PositionError(f"a roll must be two dice, such as 61 or (6, 1), not {dice!r:.40}")
     if not all(1 <= die <= 6 for die in numbers):
-        raise PositionError(f"dice show 1 to 6, not {numbers[0]} and {numbers[1]}")
+        raise PositionError(f"dice must be from 1 to 6, not {numbers[0]} and {numbers[1]}")
     return numbers[0], numbers[1]
 
 
@@ -376,7 +378,7 @@ def parse_away(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d{1,4})(?:\s*+[-,:]\s*+|\s++)(\d{1,4})", text.strip())
     if not match:
         raise PositionError(
-            f"a score is the points both need, the side on roll first, as 5-9, not {text[:20]!r}"
+            f"a score must be the points that both sides need, the side on roll first, such as 5-9, not {text[:20]!r}"
         )
     return int(match[1]), int(match[2])
 
@@ -388,7 +390,7 @@ def cube_owner(name: str) -> Owner:
     """
     owner = _WORDS.get(name)
     if owner is None:
-        raise PositionError(f"the cube is centered, owned or opponent, not {name!r}")
+        raise PositionError(f"the cube must be centered, owned or opponent, not {name!r}")
     return owner
 
 
@@ -417,7 +419,7 @@ def sides_from_signed(signed: list[int], name: str) -> tuple[Side, Side]:
     name : what messages call the numbers. PositionError if a player has a chequer on the other's bar.
     """
     if signed[0] > 0 or signed[25] < 0:
-        raise PositionError(f"{name}: a chequer on the other player's bar")
+        raise PositionError(f"{name}: a chequer is on the other player's bar")
     zero = side_from_counts([max(0, -count) for count in signed[24::-1]])
     one = side_from_counts([max(0, count) for count in signed[1:]])
     return zero, one

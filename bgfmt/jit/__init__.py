@@ -115,7 +115,7 @@ class Kernel:
         forms = ",".join(map(form, args))
         if forms not in self.signatures:
             declared = " or ".join(f"({signature})" for signature in self.signatures)
-            raise TypeError(f"kernel {self.name} is called with ({forms}) and declares {declared}")
+            raise TypeError(f"kernel {self.name} is called with ({forms}) but declares {declared}")
         return self._calls.find(args) or self.kept_dispatcher(forms, "".join(map(writability, args)))
 
     @cached_property

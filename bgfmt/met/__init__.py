@@ -55,7 +55,7 @@ def load(name: str | os.PathLike[str] = DEFAULT, *, extend: bool = False) -> Met
     except (FileNotFoundError, NotADirectoryError, ValueError):
         near = suggest_nearest(text, SHIPPED)
         raise CapabilityError(
-            f"no match equity table {text!r}{near}: neither a file nor one of {', '.join(SHIPPED)}"
+            f"no match equity table {text!r}{near}; expected a file or one of {', '.join(SHIPPED)}"
         ) from None
     if not stat.S_ISREG(status.st_mode):
         raise OSError(f"{text}: not a regular file")

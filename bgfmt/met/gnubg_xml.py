@@ -119,7 +119,7 @@ def read(data: bytes, source: str, short: str, *, extend: bool = False) -> Met:
         if kind not in ("explicit", *TYPES):
             known = ", ".join(("explicit", *TYPES))
             raise FormatError(
-                f"{source}: {table.tag} at byte {table.offset} is of type {kind[:40]!r}, which is none of {known}"
+                f"{source}: {table.tag} at byte {table.offset} is of type {kind[:40]!r}, expected one of {known}"
             )
     if set(kinds) != {"explicit"}:
         if len(kinds) > 1:

@@ -64,7 +64,7 @@ def read(data: bytes, source: str, short: str, *, extend: bool = False) -> Met:
     def entry(section: str, key: str) -> _Entry:
         line = sections.get(section.lower(), {}).get(key.lower())
         if line is None:
-            raise CorruptError(source, len(data), f"{key}= in section [{section}]", "none")
+            raise CorruptError(source, len(data), f"a line {key}= in section [{section}]", "none")
         return line
 
     def numbers(line: _Entry) -> Row:
@@ -95,7 +95,7 @@ def write(met: Met) -> bytes:
     """
     if met.post[0] != met.post[1]:
         raise CapabilityError(
-            f"{met.name}: eXtreme Gammon's tables have one row for after the Crawford game, this one two"
+            f"{met.name}: eXtreme Gammon's tables have one post-Crawford row, this table has two"
         )
     title = " ".join((met.title or met.name).split())
     numbers = range(1, met.length + 1)

@@ -92,7 +92,7 @@ class Met:
         """Check numbers of points still needed: BeyondMetError above `longest`, PositionError below 1."""
         for points in away:
             if points < 1:
-                raise PositionError(f"a player needs 1 point or more, not {points}")
+                raise PositionError(f"a player must need at least 1 point, not {points}")
             if points > self.longest:
                 raise BeyondMetError(self.name, points, self.longest, self.extended)
 
@@ -123,7 +123,7 @@ class Met:
                 return self._post(player, mine)
             if mine != 1:
                 raise PositionError(
-                    f"{mine}-away, {other}-away: nobody needs 1 point, as after the Crawford game"
+                    f"{mine}-away, {other}-away: the score cannot be post-Crawford: neither side is 1-away"
                 )
             return 1.0 - self._post(1 - player, other)
         return self._pre(mine, other) if player == 0 else 1.0 - self._pre(other, mine)

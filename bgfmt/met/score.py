@@ -100,15 +100,15 @@ class Score(CubeRules):
         self.met.check(*self.away)
         score = f"{self.away[0]}-away, {self.away[1]}-away"
         if self.owner not in OWNERS:
-            raise PositionError(f"the cube is centered, owned or opponent, not {self.owner!r}")
+            raise PositionError(f"the cube must be centered, owned or opponent, not {self.owner!r}")
         if not 1 <= self.cube <= MAX_CUBE or self.cube & (self.cube - 1):
-            raise PositionError(f"a cube shows 1, 2, 4, ... {MAX_CUBE}, not {self.cube}")
+            raise PositionError(f"the cube's value must be 1, 2, 4, ... {MAX_CUBE}, not {self.cube}")
         if self.player not in (0, 1):
-            raise PositionError(f"the players of a match equity table are 0 and 1, not {self.player}")
+            raise PositionError(f"the player for a match equity table must be 0 or 1, not {self.player}")
         if self.crawford and 1 not in self.away:
-            raise PositionError(f"{score}: no Crawford game, nobody needs 1 point")
+            raise PositionError(f"{score}: this cannot be the Crawford game: neither side is 1-away")
         if self.crawford and (self.cube != 1 or self.owner != "centered"):
-            raise PositionError(f"{score}: there is no cube in the Crawford game")
+            raise PositionError(f"{score}: the cube cannot be used in the Crawford game")
 
     def __str__(self) -> str:
         mine, other = self.away
@@ -192,7 +192,7 @@ def score_of(state: GameState, met: Met, player: int) -> Score:
         Money play, or a match that is over.
     """
     if state.away is None:
-        raise PositionError("there is no score in money play")
+        raise PositionError("a money game has no score; give one, such as 3-5")
     if min(state.away) < 1:
         raise PositionError(f"the match to {state.length} is over")
     if state.crawford and 1 not in state.away:

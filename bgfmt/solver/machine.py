@@ -131,7 +131,7 @@ def plan_mapped(plan: Plan, memory: int) -> Plan:
     if memory < MIN_MAPPED_MEMORY_BYTES:
         least = MIN_MAPPED_MEMORY_BYTES / 1e9
         given = memory / 1e9
-        raise SolverError(f"this table needs {least:.1f} GB of memory at least, not {given:.2f} GB")
+        raise SolverError(f"this table needs at least {least:.1f} GB of memory, not {given:.2f} GB")
     arrays = plan.memory - INTERPRETER_BYTES
     paged = 3 * arrays / PAGED_BYTES_PER_SECOND if plan.memory > memory else 0.0
     return replace(plan, memory=min(memory, plan.memory), scratch=arrays, seconds=plan.seconds + paged)

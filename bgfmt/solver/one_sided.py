@@ -115,7 +115,9 @@ class OneSidedSolver(Solver):
         """
         super().__init__(points, chequers, recipe=recipe)
         if self.recipe.play != "best" and points != HOME_POINTS:
-            raise SolverError(f"recipe {self.recipe.name} makes tables of {HOME_POINTS} points, not {points}")
+            raise SolverError(
+                f"recipe {self.recipe.name} only solves tables of {HOME_POINTS} points, not {points}"
+            )
         self.supports_mapping = self.recipe.rounded and self.rows
         self.gammon = gammon and self.recipe.gammon != "none"
         self.compressed = compressed

@@ -95,7 +95,7 @@ class Solver(ABC):
         many = board.MAX_CHEQUERS
         if most and (not 1 <= points <= most or not 1 <= chequers <= many):
             sizes = f"1 to {most} points and 1 to {many} chequers, not {points} and {chequers}"
-            raise SolverError(f"{self.name} tables have {sizes}")
+            raise SolverError(f"{self.name} tables must have {sizes}")
 
     @property
     def what(self) -> str:
@@ -178,7 +178,7 @@ class Solver(ABC):
             return planned
         if not self.supports_mapping:
             raise CapabilityError(
-                f"{self.name} tables of recipe {self.recipe.name} are solved in memory only"
+                f"{self.name} tables of recipe {self.recipe.name} can only be solved in memory"
             )
         return plan_mapped(planned, memory)
 
@@ -206,7 +206,7 @@ def solver_of(name: str, points: int, chequers: int, **options: Any) -> Solver:
     """
     found: Any = get(name)
     if not isinstance(found, type):
-        raise SolverError(f"no solver of {name!r} as a single table, which can be planned")
+        raise SolverError(f"no solver of {name!r} as a single table that can be planned")
     solver: Solver = found(points, chequers, **options)
     solver.plan()  # refuses sizes that there is no solver for
     return solver

@@ -106,7 +106,7 @@ def threads_or_workers(workers: Workers | None, threads: int | None) -> Abstract
     if workers is None:
         return ThreadWorkers(thread_count(threads))
     if not workers.threads:
-        raise CapabilityError("tables of this kind are solved by threads of this process, not by a cluster")
+        raise CapabilityError("tables of this kind cannot be solved on a cluster")
     return nullcontext(workers)
 
 

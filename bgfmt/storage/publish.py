@@ -28,7 +28,7 @@ def check_output(path: PathLike, *, force: bool = False) -> None:
     """
     name = os.fspath(path)
     if name == "-":
-        raise CapabilityError("- is not a file name here (write ./- for a file of this name)")
+        raise CapabilityError("- cannot be used as a file name here; write ./- for a file of this name")
     if not name:
         raise FileNotFoundError(errno.ENOENT, "the file name is empty", name)
     if name.endswith(("/", os.sep)):

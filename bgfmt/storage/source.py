@@ -378,12 +378,12 @@ def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: An
         name = str(path).partition("://")[0].lower()
         scheme = SCHEMES.get(name) or SCHEMES.get("any")
         if scheme is None:
-            raise CapabilityError(f"{path}: nothing installed reads {name}:// addresses")
+            raise CapabilityError(f"{path}: no installed package reads {name}:// addresses")
     elif isinstance(path, (str, os.PathLike)) and os.path.isdir(path):
         scheme = SCHEMES.get("folder")
     foreign = options.keys() - (scheme.options if address and scheme is not None else frozenset())
     if foreign:
-        raise CapabilityError(f"{', '.join(sorted(foreign))}: these options apply to network addresses only")
+        raise CapabilityError(f"{', '.join(sorted(foreign))}: only network addresses take these options")
     if scheme is not None:
         source = scheme.open(path, **options)
         if source is not None:
@@ -499,7 +499,7 @@ class ReadableSource(RangeSource):
 
     def __init__(self, file: BinaryIO) -> None:
         if not (hasattr(file, "read") and hasattr(file, "seek")):
-            raise TypeError(f"a path, an address or an open binary file is needed, not {type(file).__name__}")
+            raise TypeError(f"expected a path, an address or an open binary file, not {type(file).__name__}")
         self._file = file
         self._lock = Lock()
         name = getattr(file, "name", None)
@@ -513,5 +513,5 @@ class ReadableSource(RangeSource):
             self._file.seek(offset)
             data = self._file.read(size)
         if not isinstance(data, bytes):
-            raise TypeError(f"{self.name}: the file is not open for bytes")
+            raise TypeError(f"{self.name}: the file must be opened in binary mode")
         return data

@@ -390,7 +390,7 @@ class Table:
             return numbers
         if given.ndim != 2 or given.dtype.kind not in "iu":
             shapes = "counts of shape (N, points) or numbers of shape (N,)"
-            raise PositionError(f"sides need whole {shapes}, not {given.dtype} of shape {given.shape}")
+            raise PositionError(f"sides must be whole {shapes}, not {given.dtype} of shape {given.shape}")
         return self._rank(given)
 
     def _rank(self, given: NDArray[Any]) -> NDArray[np.int64]:
@@ -654,7 +654,9 @@ class OfBothSides(Table):
         ours = self.numbers(us)
         theirs = self.numbers(them)
         if len(ours) != len(theirs):
-            raise PositionError(f"sides on roll: {len(ours)}, others: {len(theirs)}")
+            raise PositionError(
+                f"{len(ours)} sides on roll but {len(theirs)} other sides; the numbers must be equal"
+            )
         return ours, theirs
 
     def at(self, rows: Rows, numbers: NDArray[np.int64]) -> Array:

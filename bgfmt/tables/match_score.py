@@ -188,7 +188,7 @@ class MatchScore(OfRaces):
     def parse_metadata(cls, facts: Mapping[str, Any]) -> dict[str, Any]:
         away, *others, results = (facts[name] for name in FACTS)
         if [type(x) for x in (away, *others, results)] != [str, int, str, str, bool, bool, str]:
-            raise ValueError("score: facts of other kinds")
+            raise ValueError("score: the facts have wrong types")
         if re.fullmatch(r"\d{1,3}-\d{1,3}", away, re.ASCII) is None:
             raise ValueError(f"score: expected points away such as 3-5, found {away!r:.40}")
         mine, other = map(int, away.split("-"))
@@ -229,7 +229,7 @@ class MatchScore(OfRaces):
         """
         place = self.score.locate(roller, cube)
         if place is None:
-            raise NotCoveredError(f"the table has no cube at {cube.value} with that owner")
+            raise NotCoveredError(f"the table has no state with the cube at {cube.value} and that owner")
         column, add, times = place
         us, them = divmod(self.number(position), self.positions)
         return (1 + add + times * float(self.balance[us, them, column])) / 2

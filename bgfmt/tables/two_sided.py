@@ -272,7 +272,7 @@ class StoredEquities(PairEquities):
     def cubeless(self) -> Self:
         """Return a table with the cubeless column alone; NotCoveredError if the table has only that."""
         if not self.cubeful:
-            raise NotCoveredError("the table is cubeless already")
+            raise NotCoveredError("the table has only cubeless equities already")
         rows = self.equities
         if isinstance(rows, np.ndarray):
             first: Rows = rows[..., :1]

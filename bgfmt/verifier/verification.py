@@ -100,7 +100,9 @@ def verify(
         runs = [verification] * len(parts)
         if cluster is not None:
             if not all(proof_of(part.table).supports_parts(part.table) for part in parts):
-                raise errors.CapabilityError(f"{name}: {db.table.kind} tables cannot be checked by a cluster")
+                raise errors.CapabilityError(
+                    f"{name}: {db.table.kind} tables cannot be verified on a cluster"
+                )
             workers = closing.enter_context(open_workers(cluster))
             whole = name if is_address(name) else os.path.abspath(name)
             runs = [verification.on_workers(workers, whole, k, options) for k in range(len(parts))]
@@ -118,9 +120,9 @@ def _check_arguments(until: str | None, tolerance: float | None, sample: int | N
         near = errors.suggest_nearest(until, LEVELS)
         raise errors.CapabilityError(f"no verification level {until!r}{near}; known: {', '.join(LEVELS)}")
     if tolerance is not None and not 0 <= tolerance < math.inf:
-        raise errors.CapabilityError(f"a tolerance is a number from 0 up, not {tolerance}")
+        raise errors.CapabilityError(f"a tolerance must be a number of at least 0, not {tolerance}")
     if sample is not None and sample < 1:
-        raise errors.CapabilityError(f"a sample has 1 entry or more, not {sample}")
+        raise errors.CapabilityError(f"a sample must have at least 1 entry, not {sample}")
 
 
 def _verify_readings(

@@ -25,7 +25,7 @@ const EVERYWHERE = { gapPages: 1 << 20 }; // successors lie in one row of the ta
 export function parseRoll(roll) {
   const dice = typeof roll === "string" ? Array.from(roll.replace(/[-, /]/g, "")) : Array.from(roll ?? [], String);
   if (dice.length !== 2 || dice.some((d) => !/^[1-6]$/.test(d))) {
-    throw new PositionError(`a roll is two dice such as 61 or 6-1, not '${roll}'`);
+    throw new PositionError(`a roll must be two dice, such as 61 or 6-1, not '${roll}'`);
   }
   return dice.map(Number).sort((a, b) => b - a);
 }
@@ -247,7 +247,7 @@ function ruled(position, { beavers, jacoby, cube_value, away, crawford, met, met
   const out = { ...position, ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined && value !== null)) };
   if (away) {
     const points = typeof away === "string" ? (scoreText.exec(away)?.slice(1) ?? []) : Array.from(away);
-    if (points.length !== 2) throw new PositionError(`a score is the points both need, the side on roll first, as 5-9, not ${away}`);
+    if (points.length !== 2) throw new PositionError(`a score must be the points that both sides need, the side on roll first, such as 5-9, not ${away}`);
     out.score = { away: points.map(Number), crawford: false };
   }
   if (crawford && !out.score) throw new PositionError("the Crawford game needs a match score");
@@ -365,7 +365,7 @@ function facts(position, owner) {
 function ownerOf(position, asked) {
   const owner = asked ?? position.cube ?? "centered";
   if (!["centered", "owned", "opponent"].includes(owner)) {
-    throw new PositionError(`the cube is centered, owned or opponent, not '${owner}'`);
+    throw new PositionError(`the cube must be centered, owned or opponent, not '${owner}'`);
   }
   return owner;
 }
@@ -616,7 +616,7 @@ function parseMeasure(measure) {
   if (["money", "cubeless", "match"].includes(measure)) return { one: false, rolls: null };
   if (measure === "mean") return { one: true, rolls: null };
   const found = /^off:(\d{1,3})$/.exec(measure);
-  if (!found) throw new PositionError(`plays are ranked by money, match, cubeless, mean or off:n (n rolls), not '${measure}'`);
+  if (!found) throw new PositionError(`a measure must be money, match, cubeless, mean or off:n (n rolls), not '${measure}'`);
   return { one: true, rolls: Number(found[1]) };
 }
 
@@ -671,12 +671,12 @@ export async function play(tables, asked, roll, { cube: where, measure, top, sig
   const all = listOf(tables);
   const position = ruled(asPosition(asked), rules);
   const owner = ownerOf(position, where);
-  if (top !== undefined && top !== null && !(Number.isInteger(top) && top >= 1)) throw new PositionError(`top is a whole number from 1, not ${top}`);
+  if (top !== undefined && top !== null && !(Number.isInteger(top) && top >= 1)) throw new PositionError(`top must be a whole number from 1, not ${top}`);
   const by = measure ?? (!position.them ? "mean" : position.score ? "match" : "money");
   const { one } = parseMeasure(by);
-  if (!chequers(position.us)) throw new PositionError("there is nothing to play, all chequers are off");
+  if (!chequers(position.us)) throw new PositionError("all chequers are off, there is nothing to play");
   if (!position.them && !one) throw new PositionError(`'${by}' needs both sides, the one on roll first (side / side)`);
-  if (by === "match" && !position.score) throw new PositionError("there is no score in money play");
+  if (by === "match" && !position.score) throw new PositionError("a money game has no score; give one, such as 3-5");
   if (position.them && contact(position)) checkRace(position);
   if (highest(position.us) === 25) throw new NotCoveredError(`${countsText({ us: position.us })} has a chequer on the bar`);
   const rolls = roll === "all" ? ROLLS : [parseRoll(roll ?? position.roll).join("")];

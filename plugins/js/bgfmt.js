@@ -128,7 +128,7 @@ export function unrank(number, points) {
 
 function pointsOf(points) {
   if (!Number.isInteger(points) || points < 1 || points > PLACES) {
-    throw new PositionError(`a side has 1 to 24 points and the bar, not ${points}`);
+    throw new PositionError(`a side must have 1 to 24 points and the bar, not ${points}`);
   }
 }
 
@@ -138,7 +138,7 @@ function pointsOf(points) {
 export function sideOf(counts) {
   if (!Array.isArray(counts) && !ArrayBuffer.isView(counts)) throw new PositionError("a side is an array of counts");
   const side = Array.from(counts, Number);
-  if (side.length > PLACES) throw new PositionError(`${side.length} counts: a side has 24 points and the bar`);
+  if (side.length > PLACES) throw new PositionError(`${side.length} counts: a side has at most 25, 24 points and the bar`);
   const wrong = side.find((c) => !Number.isInteger(c) || c < 0);
   if (wrong !== undefined) throw new PositionError(`a point cannot hold ${wrong} chequers`);
   const all = chequers(side);
@@ -309,7 +309,7 @@ function fromXgid(text) {
     if (letter >= "a" && letter <= "o") return 96 - letter.charCodeAt(0);
     throw wrong(`'${letter}' is not a number of chequers in an XGID`);
   });
-  if (counts[0] > 0 || counts[25] < 0) throw wrong("a chequer on the other player's bar");
+  if (counts[0] > 0 || counts[25] < 0) throw wrong("a chequer is on the other player's bar");
   const zero = [...Array.from({ length: 24 }, (_, p) => Math.max(0, -counts[24 - p])), -counts[0]];
   const one = [...Array.from({ length: 24 }, (_, p) => Math.max(0, counts[p + 1])), counts[25]];
   const numbers = [1, 2, 3, 5, 6, 7, 8, 9].map((k) => fields[k]);
@@ -1151,7 +1151,7 @@ function settings(options) {
     throw new TypeError("pageBytes is a power of two from 4096");
   }
   for (const [key, least] of [["cachePages", 1], ["gapPages", 0], ["concurrency", 1], ["wholeBytes", 0], ["retries", 0], ["offset", 0]]) {
-    if (!Number.isSafeInteger(out[key]) || out[key] < least) throw new TypeError(`${key} is a whole number from ${least}`);
+    if (!Number.isSafeInteger(out[key]) || out[key] < least) throw new TypeError(`${key} must be a whole number from ${least}`);
   }
   out.fetch ??= (...asked) => globalThis.fetch(...asked);
   return out;

@@ -46,7 +46,7 @@ export class Met {
   check(away) {
     const longest = this.extended ? MAX_AWAY : this.length;
     for (const points of away) {
-      if (points < 1) throw new PositionError(`a player needs 1 point or more, not ${points}`);
+      if (points < 1) throw new PositionError(`a player must need at least 1 point, not ${points}`);
       if (points <= longest) continue;
       throw new NotCoveredError(`match equity table ${this.name} goes to ${longest}-away, not ${points}-away`);
     }
@@ -81,7 +81,7 @@ export class Met {
 export class Score {
   constructor({ away, met, crawford = false, value = 1, owner = "centered", player = 0 }) {
     met.check(away);
-    if (value > MOST_CUBE) throw new PositionError(`a cube shows 1, 2, 4, ... ${MOST_CUBE}, not ${value}`);
+    if (value > MOST_CUBE) throw new PositionError(`the cube's value must be 1, 2, 4, ... ${MOST_CUBE}, not ${value}`);
     Object.assign(this, { away, met, crawford, value, owner, player });
     this.state = { value, owner: OWNERS.indexOf(owner) };
   }
@@ -376,10 +376,10 @@ function countingCells(calculation, all) {
 
 /** The cube at all scores up to `upto` points away. */
 export async function everyScore(all, position, owner, upto, calculation, { met, met_player, extend_met }) {
-  if (!(Number.isInteger(upto) && upto >= 1 && upto <= 64)) throw new PositionError(`scores is a whole number from 1 to 64, not ${upto}`);
+  if (!(Number.isInteger(upto) && upto >= 1 && upto <= 64)) throw new PositionError(`scores must be a whole number from 1 to 64, not ${upto}`);
   if (!position.them) throw new PositionError(`${countsText(position)} is one side; give both, the side on roll first: side / side`);
   if (!met) throw new NotCoveredError(MATCH);
-  if (!calculation) throw new NotCoveredError("the cube at all scores must be calculated, and calculation is off");
+  if (!calculation) throw new NotCoveredError("the cube at all scores must be calculated, but calculation is turned off");
   checkRace(position);
   const cells = scoresUpTo(upto);
   const scores = cells.map(({ away, crawford }) =>

@@ -291,7 +291,7 @@ def test_count_of_plays_that_bear_no_chequer_off():
 def test_rolls():
     assert parse_roll("61") == parse_roll("1-6") == parse_roll((1, 6)) == (6, 1)
     for bad in ("", "6", "611", "07", "6x", (0, 7)):
-        with pytest.raises(PositionError, match="a roll is two dice"):
+        with pytest.raises(PositionError, match="a roll must be two dice"):
             parse_roll(bad)
 
 

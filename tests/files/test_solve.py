@@ -114,7 +114,7 @@ def test_the_suffix_decides(
         (("one-sided", 6, 15, "q.bd"), {"recipe": "bgsage"}, CapabilityError, "would lose information"),
         (("two-sided", 3, 3, "q.bd"), {"format": "nope"}, CapabilityError, "no format 'nope'"),
         (("two-sided", 3, 3, "q.bd"), {"compressed": True}, OptionError, "no option 'compressed'"),
-        (("two-sided", 3, 3, "-"), {}, CapabilityError, "- is not a file name"),
+        (("two-sided", 3, 3, "-"), {}, CapabilityError, "- cannot be used as a file name"),
         (("two-sided", 3, 3, "nowhere/q.bd"), {}, OSError, "its folder does not exist"),
         (("two-sided", 3, 3, "x" * 300 + ".bd"), {}, OSError, "name too long"),
         pytest.param(
@@ -212,7 +212,7 @@ def test_one_line_for_every_refusal(
         ("two-sided 3x3 -o there.bd", "there.bd: exists already (--force replaces it)"),
         ("two-sided 3x3 -o fifo.bd --force", "fifo.bd: is a FIFO, not a regular file"),
         ("two-sided 3x3 -o /dev/null --force", "/dev/null: is a device, not a regular file"),
-        ("two-sided 3x3 -o -", "- is not a file name"),
+        ("two-sided 3x3 -o -", "- cannot be used as a file name"),
         ("two-sided 3x3 -o no/where.bd", "no/where.bd: its folder does not exist"),
         ("one-sided 3 --no-compress --to npz -o q.npz", "npz has no option --no-compress; it has: none"),
         ("one-sided 3 --normal-dist --recipe exact -o q.bd", "solved by recipe gnubg, not by exact"),
@@ -377,4 +377,4 @@ def test_a_plan_is_of_what_would_run(capsys: pytest.CaptureFixture[str]) -> None
     assert command([*size, "--memory", "2G", "--recipe", "exact"]) == 0
     assert "store" not in capsys.readouterr().out
     assert command([*size, "--store", "s", "--recipe", "exact"]) == 2
-    assert "it has no store" in capsys.readouterr().err
+    assert "not in a store" in capsys.readouterr().err

@@ -69,7 +69,7 @@ def test_bearing_off_by_a_larger_die_only_from_the_highest_point() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(PositionError, match="dice show 1 to 6"):
+    with pytest.raises(PositionError, match="dice must be from 1 to 6"):
         legal_plays(Position(START, START), 0, 7)
     with pytest.raises(PositionError, match="both sides"):
         legal_plays(Position(Side(1), Side(*[0] * 23, 1)), 1, 2)

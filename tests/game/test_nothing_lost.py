@@ -165,9 +165,9 @@ def _some_id(number: int) -> str:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("mnnnoooo:11122233:N0X:31:B", "the cube of an OGID"),
-        ("mnnnoooo:11122233:Z0N:31:B", "the cube of an OGID"),
-        ("mnnnoooo:11122233:N0N:31:X", "the colour of an OGID"),
+        ("mnnnoooo:11122233:N0X:31:B", "a valid cube of an OGID"),
+        ("mnnnoooo:11122233:Z0N:31:B", "a valid cube of an OGID"),
+        ("mnnnoooo:11122233:N0N:31:X", "a valid colour of an OGID"),
         ("mnnnoooo:11122233:N0N:99:B", "not dice"),
     ],
 )

@@ -137,7 +137,7 @@ def test_a_line_of_fibs_itself(up: bool, color: int, roller: int) -> None:
         (f"{XGID}\nor\nXGID=-BCB-----------------abbc-:0:0:1:00:0:0:0:0:10", "2 different positions"),
         (
             "Thanks, Ann\n> dwMAAN4FAAAAEA:cAkAAAAAAAAE",
-            "bits beyond the second side",
+            "bits are set after the second side",
         ),  # joined, no word begins there
         ("hello " * 200, "no position"),
         ("", "no position"),
@@ -291,7 +291,7 @@ def test_the_board_of_gnubg_in_other_languages(language: str, line: str) -> None
         (OGID.replace(":0:0:0:0", ":2:4:x:0"), "'x' is not a match length"),
         (OGID.replace(":0:0:0:0", ":2:4"), "'' is not a match length"),
         (XGID.replace("abbc-", "abbc--"), "27 of 26 characters"),
-        (XGID.replace("BCBB", "BCBZ"), "'Z' is no number of chequers"),
+        (XGID.replace("BCBB", "BCBZ"), "'Z' is not a valid number of chequers"),
         (XGID.replace("-:0:0:1", "-:99:0:1"), "'99' is not a cube"),
         (XGID.replace(":00:", ":77:"), "'77' are not dice"),
         (XGID.replace(":0:0:0:0:10", ":0:x:0:0:10"), "'x' is not a score"),

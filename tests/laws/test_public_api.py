@@ -102,20 +102,20 @@ WRONG: dict[str, Callable[[bgfmt.Database], object]] = {
         "ts.bd", US, THEM
     ),
     "bgfmt.load, not None": lambda db: bgfmt.analysis.race_many(None, US),
-    "two whole numbers, as in": lambda db: bgfmt.solve("two-sided", "6x8", "x.bd"),
-    "a position has two sides": lambda db: bgfmt.Position([0, 1], (1, 0)),
-    r"'0 1 / 1' is text, which Side.parse and Position.parse read": lambda db: db.lookup("0 1 / 1"),
+    "two whole numbers, such as": lambda db: bgfmt.solve("two-sided", "6x8", "x.bd"),
+    "expected a position of two sides": lambda db: bgfmt.Position([0, 1], (1, 0)),
+    r"'0 1 / 1' is text; Side.parse and Position.parse read it": lambda db: db.lookup("0 1 / 1"),
     r"a position, such as Position\(Side\(0, 1\), Side\(0, 1, 1\)\), not \[0, 1\]": lambda db: db.lookup(
         [0, 1]
     ),
-    "a play of legal_plays or Advisor.plays, not '5/4'": lambda db: bgfmt.GameState().after("5/4"),
+    "expected a play of legal_plays or Advisor.plays, not '5/4'": lambda db: bgfmt.GameState().after("5/4"),
     r"Side\(\*counts\), not \(\[0, 1\], 0\)": lambda db: bgfmt.Side([0, 1]),
     r"whole counts .*, not float64 of shape \(3, 6\)": lambda db: db.lookup_many(US.astype(float), THEM),
-    r"row 1: counts must lie in 0\.\.15": lambda db: db.lookup_many(US - [[0], [1], [2]], THEM),
+    r"row 1: counts must be from 0 to 15": lambda db: db.lookup_many(US - [[0], [1], [2]], THEM),
     "row 40001: a side has at most 15 chequers, not 24": lambda db: db.lookup_many(
         np.where(np.arange(40010)[:, None] == 40001, 4, US[0]), np.tile(THEM[0], (40010, 1))
     ),
-    "row 1: dice show 1 to 6, not 7 and 2": lambda db: bgfmt.analysis.rank_many(
+    "row 1: dice must be from 1 to 6, not 7 and 2": lambda db: bgfmt.analysis.rank_many(
         [db], US, THEM, [(1, 1), (7, 2), (0, 0)]
     ),
     "row 2: the game is over": lambda db: bgfmt.analysis.judge_many([db], US * [[1], [1], [0]], THEM),

@@ -172,7 +172,7 @@ def test_messages_name_what_the_user_named(
         with pytest.raises(OSError, match=reason) as caught, create(path):
             pass
         assert caught.value.filename == path
-    with pytest.raises(CapabilityError, match="- is not a file name"), create("-"):
+    with pytest.raises(CapabilityError, match="- cannot be used as a file name"), create("-"):
         pass
     long = tmp_path / ("x" * 255)  # as long as it may be: what is beside it must not be longer
     with create(long) as sink:

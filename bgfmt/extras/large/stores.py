@@ -263,7 +263,7 @@ class Filling:
             self.report_progress()
         needed, present = chunk_bytes(store, self.facts)
         if needed != present:
-            raise SolverError(f"{self.path}: chunks of the store are missing; they are solved again")
+            raise SolverError(f"{self.path}: chunks of the store are missing; solve again with --resume")
         total = hashlib.sha256()
         for place in chunks_of(self.facts.shape[:2], self.facts.chunk_shape[:2]):
             total.update(

@@ -140,7 +140,7 @@ class Answers:
         state = state or questions.state_of(asked.position, asked)
         grid = asked.scores is not None
         if grid and (self.settle == 0 or asked.settle is False):
-            raise NotCoveredError("the cube at all scores must be calculated, and calculation is off")
+            raise NotCoveredError("the cube at all scores must be calculated, but calculation is turned off")
         return self.answer_or_calculate(
             asked,
             lambda adviser: questions.cube(
@@ -157,7 +157,9 @@ class Answers:
         """
         text = asked.position
         if asked.roll is None and getattr(_state_in(text), "dice", None) is None:
-            raise Refusal("bad_parameter", "name the roll to play: 61, or all", "roll")
+            raise Refusal(
+                "bad_parameter", "the parameter roll is missing; give the dice, such as 61, or all", "roll"
+            )
         about, rolls = questions.rolls_of(text, asked.roll, asked)
         return self.answer_or_calculate(
             asked,
@@ -320,7 +322,7 @@ class Answers:
         if found is not None:
             return found
         if asked.met is not None and asked.met not in mets.names():
-            raise Refusal("bad_parameter", f"met is one of {', '.join(mets.names())}", "met")
+            raise Refusal("bad_parameter", f"met must be one of {', '.join(mets.names())}", "met")
         met = None
         if asked.met or asked.extend_met:
             met = mets.load(asked.met or mets.DEFAULT, extend=bool(asked.extend_met))
@@ -361,7 +363,7 @@ class Answers:
         if best is None:
             if isinstance(asked, Side) and all(table.sides == 2 for table in tables):
                 raise PositionError(
-                    f"{asked} is one side; these tables need both, the side on roll first: side / side"
+                    f"{asked} has only one side; these tables need both, the side on roll first: side / side"
                 )
             raise choose.not_covered(tables, *sides, wanted="anything of it")
         self._by_size[size] = next(one for one in self.holdings if one.table is best)
@@ -373,7 +375,7 @@ class Answers:
         if not text.startswith("#"):
             return _restore_position_id(text)
         if asked.table is None:
-            raise Refusal("bad_position", "a position number needs the parameter table", "position")
+            raise Refusal("bad_position", "a position number (#N) needs the parameter table", "position")
         if not re.fullmatch(r"#[0-9]{1,38}", text):
             raise Refusal("bad_position", f"{text[:40]!r} is not a position number such as #7407", "position")
         return str(self.table_named(asked.table).table.unrank(int(text[1:])))

@@ -88,7 +88,7 @@ class Service:
                 raise Refusal("bad_parameter", twice, "position")
             given["position"] = request.path_params["position"]
         if "position" not in given:
-            raise Refusal("bad_parameter", "position is missing", "position")
+            raise Refusal("bad_parameter", "the parameter position is missing", "position")
         text = given["position"]
         asked = question(given)
         return await self._reply(request, f"{text}\0{asked!r}", lambda: self._answer(route, asked, text))
@@ -175,7 +175,7 @@ class Service:
         if "table" not in given:
             raise Refusal("bad_parameter", "the parameter table is needed for a body of bytes", "table")
         if empty := [name for name, text in given.items() if not text]:
-            raise Refusal("bad_parameter", "a parameter is empty", empty[0])
+            raise Refusal("bad_parameter", "a parameter has no value", empty[0])
         if given.get("rows", "counts") not in ("counts", "numbers"):
             raise Refusal("bad_parameter", "rows must be counts or numbers", "rows")
         table = self.answers.table_named(given["table"]).table
@@ -272,7 +272,7 @@ class Service:
         """Answer with a script or style sheet of the page."""
         name = request.path_params["name"]
         if request.path_params["hash"] != page.digest() or name not in page.assets():
-            raise Refusal("no_such_route", "the page has no such file")
+            raise Refusal("no_such_route", "no such file of the page")
         caching = "public, max-age=31536000, immutable"
         return _static_response(request, page.assets()[name], page.TYPES[PurePath(name).suffix], caching)
 

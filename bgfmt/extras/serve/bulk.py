@@ -42,7 +42,9 @@ async def body_of(request: Request, most: int) -> bytes:
     cut = Refusal("too_large", large, headers=CLOSED)
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "gzip", "deflate", ""):
-        raise Refusal("unsupported_type", "a body must be plain, or compressed by gzip or deflate")
+        raise Refusal(
+            "unsupported_type", "the request body must be uncompressed, or compressed by gzip or deflate"
+        )
     length_header = request.headers.get("content-length", "")
     expected = int(length_header[:20]) if length_header.isdecimal() else 0
     if expected > max(most, MAX_DRAINED_BYTES):
@@ -61,7 +63,7 @@ async def body_of(request: Request, most: int) -> bytes:
         late = f"the body did not arrive within {BODY_SECONDS:.0f} s"
         raise Refusal("too_slow", late, headers=CLOSED) from None
     except ClientDisconnect:
-        raise Refusal("bad_body", "the body ended early") from None
+        raise Refusal("bad_body", "the request body is truncated") from None
     if max(length, expected) > most:
         raise too_large  # read to its end first: a client that is still sending would not see the answer
     data = b"".join(pieces)
@@ -71,11 +73,11 @@ async def body_of(request: Request, most: int) -> bytes:
     try:
         out = unpack.decompress(data, most + 1)
     except zlib.error:
-        raise Refusal("bad_body", f"the body is not valid {coding}") from None
+        raise Refusal("bad_body", f"the request body is not valid {coding}") from None
     if len(out) > most or unpack.unconsumed_tail:
         raise too_large
     if not unpack.eof:
-        raise Refusal("bad_body", f"the {coding} of the body ends early")
+        raise Refusal("bad_body", f"the request body, compressed by {coding}, is truncated")
     return out
 
 
@@ -88,7 +90,7 @@ def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 def parse_json(data: bytes, row: int | None = None) -> Any:
@@ -167,10 +169,10 @@ def answer_all(answers: Answers, route: str, items: list[Any], common: Question)
         asked = {"asked": text if isinstance(text, str) else None}
         try:
             if not isinstance(item, (str, dict)):
-                raise Refusal("bad_body", "an item must be a text or an object")
+                raise Refusal("bad_body", "an item must be a string or an object")
             given = from_object({"position": item} if isinstance(item, str) else item, QUESTIONS[route])
             if "position" not in given:
-                raise Refusal("bad_parameter", "position is missing", "position")
+                raise Refusal("bad_parameter", "the parameter position is missing", "position")
             yield asked | answers.answer(route, question(given, common))[0]
         except Refusal as refusal:
             if refusal.code == "compiling":
@@ -215,13 +217,17 @@ class Binary:
         if column is not None and column not in names:
             known = "the table's columns are bearoff and, where known, gammon"
             raise Refusal(
-                "bad_parameter", known if names else "column is for tables of distributions", "column"
+                "bad_parameter",
+                known if names else "the parameter column is only for tables of distributions",
+                "column",
             )
         self.table = table
         self.column = column
         width = table.sides * (4 if numbers else table.points)
         if len(data) % width:
-            raise Refusal("bad_body", f"a row has {width} bytes; {len(data):,} are no whole number of rows")
+            raise Refusal(
+                "bad_body", f"a row has {width} bytes; {len(data):,} are not a whole number of rows"
+            )
         self.rows = len(data) // width
         if numbers:
             sides = np.frombuffer(data, "<u4").astype(np.int64)

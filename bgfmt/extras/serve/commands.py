@@ -108,7 +108,7 @@ def serve(
         with library.open_default() as held:
             files = [one.name for one in held.databases if isinstance(one, Database)]
     if not files:
-        raise NotCoveredError("no table found and none can be stored: name one")
+        raise NotCoveredError("no table was found and none can be stored; give a table DB")
     with Holdings.open(files, format=described) as holdings:
         told = Settings(hosts=hosts, download=not no_download, **settings)
         server.serve(holdings, told, host=host, port=port, quiet=quiet, workers=workers)

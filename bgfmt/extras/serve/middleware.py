@@ -104,7 +104,9 @@ def _routing_refusal(scope: Scope, error: HTTPException) -> Refusal:
     """Return Starlette's 404 or 405 as a refusal with our text."""
     if error.status_code == 405:
         allowed = ", ".join(sorted({*(error.headers or {}).get("Allow", "GET, HEAD").split(", ")}))
-        return Refusal("method_not_allowed", f"methods here: {allowed}", headers=(("Allow", allowed),))
+        return Refusal(
+            "method_not_allowed", f"this route only takes {allowed}", headers=(("Allow", allowed),)
+        )
     if scope["path"].startswith("/tables/"):
         return Refusal("no_such_table", "no such table; /v1/tables lists them")
     return Refusal("no_such_route", "no such route; /openapi.json lists them")

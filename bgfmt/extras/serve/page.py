@@ -133,9 +133,9 @@ class Link:
         name, _, url = text.partition("=")
         parts = urlsplit(url)
         if not name or parts.scheme not in ("http", "https") or not parts.hostname:
-            raise CapabilityError(f"a link is NAME=URL with an http or https address, not {text!r}")
+            raise CapabilityError(f"a link must be NAME=URL with an http or https address, not {text!r}")
         if parts.username is not None:
-            raise CapabilityError("a link for everyone to see cannot hold a user and password")
+            raise CapabilityError("a link must not have a user and a password, as everyone can see it")
         return cls(legible(name), legible(url))
 
 
@@ -151,7 +151,7 @@ def check(out: str | os.PathLike[str], force: bool) -> Path:
     if os.path.lexists(target) and not target.is_dir():
         raise CapabilityError(f"{target}: is not a folder")
     if target.is_dir() and any(target.iterdir()) and not (target / "site.json").is_file():
-        raise CapabilityError(f"{target}: the folder holds no site, and is not replaced by one")
+        raise CapabilityError(f"{target}: the folder is not a site, so it is not replaced")
     return target
 
 
@@ -186,14 +186,16 @@ def write(
     links = list(links)
     title = legible(title)
     if not databases and not links:
-        raise CapabilityError("a site needs a table, or a link to one")
+        raise CapabilityError("a site needs at least one table or link")
     far = [text for text in databases if is_url(text)]
     if far:
-        raise CapabilityError(f"{far[0]}: a table that lies elsewhere is linked (NAME=URL), not copied")
+        raise CapabilityError(
+            f"{far[0]}: a table on another server is not copied; link to it: --link NAME=URL"
+        )
     with Holdings.open(databases) as holdings:
         names = [one.name for one in (*holdings, *links)]
         if twice := [name for name in names if names.count(name) > 1]:
-            raise CapabilityError(f"two tables are called {twice[0]!r}")
+            raise CapabilityError(f"two tables have the name {twice[0]!r}")
         for one in holdings:
             _check_readable(one)
         with new_folder(target, force=True) as made, system.report_errors_as(target):
@@ -275,7 +277,7 @@ def part_size(most: int) -> int:
     CapabilityError if `most` is too small.
     """
     if most < 2 * PART_OVERLAP_BYTES:
-        raise CapabilityError(f"parts have at least {2 * PART_OVERLAP_BYTES:,} bytes, not {most:,}")
+        raise CapabilityError(f"parts must have at least {2 * PART_OVERLAP_BYTES:,} bytes, not {most:,}")
     return most - most % PART_OVERLAP_BYTES
 
 

@@ -64,7 +64,7 @@ def from_object(item: Mapping[str, Any], known: Iterable[str]) -> dict[str, str]
     for name, value in item.items():
         _check_name(name, known)
         if not isinstance(value, (str, int)):
-            raise Refusal("bad_parameter", f"{name} needs a text, a whole number, true or false", name)
+            raise Refusal("bad_parameter", f"{name} must be a string, a whole number, true or false", name)
         given[name] = str(value).lower() if isinstance(value, bool) else str(value)
     return given
 
@@ -86,9 +86,9 @@ def question(given: Mapping[str, str], base: Question | None = None) -> Question
     for name, text in given.items():
         option = options()[name]
         if not text.strip():
-            raise Refusal("bad_parameter", f"{name} is empty", name)
+            raise Refusal("bad_parameter", f"{name} has no value", name)
         if len(text) > option.longest:
-            raise Refusal("bad_parameter", f"{name} has more than {option.longest:,} characters", name)
+            raise Refusal("bad_parameter", f"{name} must have at most {option.longest:,} characters", name)
         try:
             changes[name] = parse_option(option, name, text.strip())
         except ValueError as error:
@@ -104,20 +104,21 @@ def parse_option(option: QuestionOption, name: str, text: str) -> Any:
     other = f"not {text[:40]!r}"
     if option.kind is bool:
         if text not in ("true", "false"):
-            raise ValueError(f"{name} is true or false, {other}")
+            raise ValueError(f"{name} must be true or false, {other}")
         return text == "true"
     if option.kind is int:
         value = int(text) if re.fullmatch(r"\d{1,9}", text) else -1
         if option.choices and value not in option.choices:
             raise ValueError(
-                f"{name} is {', '.join(map(str, option.choices[:3]))}, ... up to {option.choices[-1]}, {other}"
+                f"{name} must be {', '.join(map(str, option.choices[:3]))}, ... up to {option.choices[-1]}, {other}"
             )
         least, most = option.range
         if not option.choices and not least <= value <= most:
-            raise ValueError(f"{name} is a whole number from {least} to {most:,}, {other}")
+            raise ValueError(f"{name} must be a whole number from {least} to {most:,}, {other}")
         return value
     if option.choices and text not in option.choices:
-        raise ValueError(f"the {name} is {', '.join(option.choices)}, {other}")
+        *choices, last = option.choices
+        raise ValueError(f"the {name} must be {', '.join(choices)} or {last}, {other}")
     if option.pattern and not re.fullmatch(option.pattern, text):
         raise ValueError(f"{option.words}, {other}")
     return text

@@ -151,7 +151,9 @@ class ConnectionLimits(BASE):  # type: ignore[misc]
 
     def _check_size(self, size: int) -> None:
         if size > MAX_HEADER_BYTES:
-            self._refuse("head_too_large", f"a request's head has at most {MAX_HEADER_BYTES:,} bytes")
+            self._refuse(
+                "head_too_large", f"the head of the request must have at most {MAX_HEADER_BYTES:,} bytes"
+            )
 
     def _wait(self, seconds: float) -> None:
         self._stop()

@@ -156,11 +156,13 @@ def _away(given: Mapping[str, str]) -> tuple[int, int] | None:
     if not mine and not other:
         return None
     if not mine or not other:
-        raise Refusal("bad_parameter", "x_away and o_away are both 0 (money) or both at least 1", "x_away")
+        raise Refusal(
+            "bad_parameter", "x_away and o_away must both be 0 (money) or both be at least 1", "x_away"
+        )
     return mine, other
 
 
 def _parse_integer(text: str | None, name: str, least: int, most: int) -> int:
     if text is None or not re.fullmatch(r"[-+]?\d{1,3}", text) or not least <= int(text) <= most:
-        raise Refusal("bad_parameter", f"{name} is a whole number from {least} to {most}", name)
+        raise Refusal("bad_parameter", f"{name} must be a whole number from {least} to {most}", name)
     return int(text)

@@ -61,7 +61,9 @@ class Gnubg2001(Format[Part]):
         if source.size < SIZE:
             raise TruncatedError(source.name, SIZE, source.size, "file of two tables")
         if offset not in (0, FIRST) or source.size > SIZE:
-            raise FormatError(f"{source.name}: a gnubg-2001 file has {SIZE:,} bytes, not {source.size:,}")
+            raise FormatError(
+                f"{source.name}: a gnubg-2001 file must have {SIZE:,} bytes, not {source.size:,}"
+            )
         if offset == 0:
             rows = ROLLS_PART.read(source, 0)
             return Reading.of(OneSided, source, 0, FIRST, POINTS, 15, bearoff=rows, recipe=self.name)

@@ -59,7 +59,7 @@ class JFile(base.Format[Kind]):
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> base.Reading[Kind]:
         if offset:
-            raise FormatError(f"{source.name}: a J component file begins at byte 0, not {offset}")
+            raise FormatError(f"{source.name}: a J component file must begin at byte 0, not {offset}")
         file = Container(source.buffer[:], source.name)
         if source.size <= MAX_CHECKED_BYTES:
             _check_nouns(file)
@@ -249,7 +249,7 @@ def _choose_layout(options: Mapping[str, Any], own: JLayout | None) -> tuple[Ver
     for name, value, values in sets:
         if value is not None and value not in values:
             *most, last = map(str, values)
-            raise CapabilityError(f"{name} is {', '.join(most)} or {last}, not {value}")
+            raise CapabilityError(f"{name} must be {', '.join(most)} or {last}, not {value}")
     if own is None:
         own = JLayout("", 8, "<")
     if container is None and word is None and order is None and own.container in VERSIONS:

@@ -95,9 +95,11 @@ class JLayout(Record):
         order = facts.get("j_order")
         word = records.number(facts.get("j_word"))
         if container not in (*VERSIONS, "fj01"):
-            raise ValueError(f"j_container: found {container!r}")
+            raise ValueError(
+                f"j_container must be one of {', '.join((*VERSIONS, 'fj01'))}, not {container!r}"
+            )
         if word not in (4, 8) or order not in ("<", ">"):
-            raise ValueError(f"j_word and j_order: found {word!r} and {order!r}")
+            raise ValueError(f"j_word must be 4 or 8 and j_order < or >, not {word!r} and {order!r}")
         return cls(container, word, order)
 
 

@@ -317,7 +317,7 @@ class Contents(Sequence[Any]):
         if not self._first <= at < reader.end:
             where = self._first - (len(self) - k) * reader.form.word
             span = f"{self._first - self._at}..{reader.end - self._at - 1}"
-            raise reader.error(where, f"an offset of {span}", int(self._offsets[k]))
+            raise reader.error(where, f"an offset from {span}", int(self._offsets[k]))
         return at
 
     def walk(self, left: int) -> int:
@@ -507,7 +507,7 @@ def _head(form: Form, kind: JType, count: int, shape: tuple[int, ...]) -> bytes:
         return bytes(form.head.build(values))
     except FormatFieldError:
         most = max(count, *shape)
-        raise CapabilityError(f"4-byte words cannot hold {most:,} (a count or an axis); word=8 can") from None
+        raise CapabilityError(f"4-byte words cannot hold {most:,} (a count or an axis); use word=8") from None
 
 
 def _limbs(number: int, form: Form) -> tuple[int, bytes]:
@@ -535,7 +535,7 @@ def _convert(block: NDArray[Any], kind: JType, form: Form) -> NDArray[Any]:
         limits = np.iinfo(target)
         for value in (int(block.min()), int(block.max())):
             if not limits.min <= value <= limits.max:
-                raise CapabilityError(f"4-byte words cannot hold the integer {value}; word=8 can")
+                raise CapabilityError(f"4-byte words cannot hold the integer {value}; use word=8")
     return np.ascontiguousarray(block.astype(target, copy=False))
 
 

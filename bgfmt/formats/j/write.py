@@ -131,7 +131,7 @@ class Writer:
             self.length = self.length + size
             if self.length > np.iinfo(self.version.dtype["position"]).max:
                 name = self.version.name
-                raise CapabilityError(f"{name} files end at 2 GiB; container=v64b has no such end")
+                raise CapabilityError(f"{name} files end at 2 GiB; container=v64b has no such limit")
         if self.store is not None:
             if new:
                 self.store.skip(size)
@@ -205,7 +205,7 @@ def compact(
     """
     if not len(nouns) and version is not V64B:
         empty = f"a {version.name} file without components"
-        raise CapabilityError(f"J's library cannot go on with {empty}; container=v64b is safe")
+        raise CapabilityError(f"J's library cannot continue {empty}; container=v64b is safe")
     writer = Writer.create(store, version, form, len(nouns))
     if release is not None:
         writer.release = release

@@ -266,7 +266,7 @@ def _counts(text: str) -> Side:
     numbers = [int(number) for number in words[0]]
     on_bar = int(words[1][0]) if words[1] else 0
     if len(numbers) > 25 or (bar and len(numbers) > 24):
-        raise PositionError(f"{len(numbers)} counts: a side has 24 points and, as the 25th, the bar")
+        raise PositionError(f"{len(numbers)} counts: a side has at most 25, 24 points and the bar")
     if any(number > 15 for number in (*numbers, on_bar)):
         raise PositionError(f"{text.strip()[:30]!r}: a point holds at most 15 chequers")
     return Side(*numbers[:24], bar=numbers[24] if len(numbers) == 25 else on_bar)

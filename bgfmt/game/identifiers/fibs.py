@@ -61,7 +61,7 @@ def from_fibs(text: str) -> GameState:
         raise PositionError("expected a line that starts with board:")
     fields[-1], _, tail = fields[-1].strip().partition(" ")
     if not MIN_FIELDS <= len(fields) <= MAX_FIELDS:
-        raise PositionError(f"a board line has 52 fields after the word board, not {len(fields) - 1}")
+        raise PositionError(f"a board line must have 52 fields after the word board, not {len(fields) - 1}")
     numbers = _numbers(fields)
     if (fields[1] == "You" and numbers.get(52) != 1) or (numbers.get(41, 1), numbers.get(42, -1)) != (1, -1):
         _turn_to_gnubg(fields, numbers)

@@ -28,7 +28,7 @@ def _decode(text: str, size: int, what: str) -> int:
     try:
         data = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except (binascii.Error, ValueError):
-        raise PositionError(f"{text[:40]!r}: a {what} has letters, digits, + and / only") from None
+        raise PositionError(f"{text[:40]!r}: a {what} may only have letters, digits, + and /") from None
     if len(data) != size or base64.b64encode(data).decode().rstrip("=") != text:
         raise PositionError(f"{text[:40]!r}: not a {what}")
     return int.from_bytes(data, "little")
@@ -53,7 +53,7 @@ def from_position_key(key: bytes) -> Position:
         if sum(side) > 15:
             raise PositionError(f"key {key.hex()}: a side of {sum(side)} chequers")
     if any(beyond):
-        raise PositionError(f"key {key.hex()}: bits beyond the second side")
+        raise PositionError(f"key {key.hex()}: bits are set after the second side")
     return Position(side_from_counts(us), side_from_counts(them)).check()
 
 
@@ -65,7 +65,7 @@ def key_letters(position: Position) -> str:
 def from_key_letters(text: str) -> Position:
     """Parse a position key written as twenty letters A to P (see `key_letters`); PositionError for any other text."""
     if len(text) != 20 or any(not "A" <= letter <= "P" for letter in text):
-        raise PositionError(f"{text[:40]!r}: a position key has twenty letters from A to P")
+        raise PositionError(f"{text[:40]!r}: a position key must have twenty letters from A to P")
     nibbles = [ord(letter) - 65 for letter in text]
     return from_position_key(bytes(a << 4 | b for a, b in zip(nibbles[::2], nibbles[1::2], strict=True)))
 
@@ -176,7 +176,7 @@ def position_ids(counts: ArrayLike) -> NDArray[np.bytes_]:
     if rows.ndim != 3 or rows.shape[1:] != (2, 25) or rows.dtype.kind not in "iu":
         raise PositionError(f"counts need shape (N, 2, 25) of integers, not {rows.shape}")
     if rows.size and (rows.min() < 0 or rows.sum(axis=2).max() > 15):
-        raise PositionError("a side has 0 to 15 chequers")
+        raise PositionError("a side must have 0 to 15 chequers")
     letters = _texts(_side_bits(rows[:, 0]), _side_bits(rows[:, 1]))
     return np.ascontiguousarray(letters).view("S14")[:, 0]
 

@@ -73,13 +73,14 @@ def from_ogid(text: str) -> GameState:
     cube = re.fullmatch(r"([BWND?])(\d{1,2})([OTPN])", fields[2])
     if cube is None or 1 << int(cube[2]) > LARGEST_CUBE:
         raise PositionError(
-            f"{fields[2][:10]!r} is not the cube of an OGID: owner NWBD, log2 of the value, action NOTP"
+            f"{fields[2][:10]!r} is not a valid cube of an OGID: owner (N, W, B or D), log2 of the value, "
+            "action (N, O, T or P)"
         )
     owner = cube[1]
     action = cube[3]
     dice = _dice(fields[3])
     if fields[4] not in ("", "W", "B"):
-        raise PositionError(f"{fields[4][:10]!r} is not the colour of an OGID, W or B")
+        raise PositionError(f"{fields[4][:10]!r} is not a valid colour of an OGID; it must be W or B")
     length = _length(fields)
     ended: Ended = "passed" if action == "P" else _ENDED.get(fields[5], "")
     doubled = not ended and (action == "O" or (action == "N" and fields[5] == "D"))
@@ -103,12 +104,10 @@ def from_ogid(text: str) -> GameState:
 
 def _sides(white: str, black: str) -> tuple[Side, Side]:
     if set(white) & set(black) - {OFF}:
-        raise PositionError("OGID: both sides stand on one point")
+        raise PositionError("OGID: both sides have chequers on one point")
     for text in (white, black):
         if strange := set(text) - set(PLACES) - {OFF}:
-            raise PositionError(
-                f"OGID: {min(strange)!r} is not a place, which go from 0 to 9 and from a to p"
-            )
+            raise PositionError(f"OGID: {min(strange)!r} is not a valid point; points are 0 to 9 and a to p")
     return sides_from_signed([white.count(place) - black.count(place) for place in reversed(PLACES)], "OGID")
 
 
@@ -142,7 +141,9 @@ def _chequers(field: str, sides: tuple[Side, Side]) -> int:
     number = _number(field)
     most = max(side.chequers for side in sides)
     if not max(1, most) <= number <= GameState.chequers:
-        raise PositionError(f"OGID: {field[:10]!r} is not a number of chequers of a side with {most}")
+        raise PositionError(
+            f"OGID: {field[:10]!r} is not a valid number of chequers; a side has at most {most}"
+        )
     return number
 
 

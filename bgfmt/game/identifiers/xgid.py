@@ -92,7 +92,7 @@ def _number(text: str, name: str, least: int, most: int) -> int:
 def _count(letter: str) -> int:
     if letter not in LETTERS:
         raise PositionError(
-            f"XGID: {letter!r} is no number of chequers, which go from A to O and from a to o"
+            f"XGID: {letter!r} is not a valid number of chequers; expected -, A to O or a to o"
         )
     return LETTERS.index(letter) - 15
 

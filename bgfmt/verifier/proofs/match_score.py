@@ -92,7 +92,9 @@ class MatchScoreProof(Proof[MatchScore]):
         score = table.score
         same = _bundled_table(table.score)
         if same is None or same.digest != score.digest:
-            raise SolverError(f"the match equity table {score.met} is none of {', '.join(met.names())}")
+            raise SolverError(
+                f"the match equity table {score.met} is not known; expected one of {', '.join(met.names())}"
+            )
         return {"away": score.away, "met": same, "player": score.player}
 
 

@@ -90,7 +90,7 @@ class TwoSidedProof(Proof[StoredEquities]):
             differ = (made.view(np.int64) != stored.view(np.int64)).any(axis=2)
             return replace(table, equities=made), int(differ.sum())
         if table.entries > MAX_RECOMPUTED_ENTRIES:
-            raise VerificationError("a table of this size is not repaired in memory")
+            raise VerificationError("a table of this size is too large to repair in memory; solve it again")
         table = unpack(table)
         rule = rule_of(table)
         found = recurrence.check(rule, threads=threads)
@@ -127,7 +127,7 @@ class GammonProof(TwoSidedProof):
 
     def recompute(self, table: StoredEquities, threads: int) -> tuple[Table, int]:
         if table.exact:
-            raise VerificationError("a table of this size, or of float64, is solved again instead")
+            raise VerificationError("a table of this size, or of float64, cannot be repaired; solve it again")
         return super().recompute(table, threads)
 
 
@@ -344,7 +344,7 @@ def unpack(table: T) -> T:
         else:
             equities[np.ix_(order[a:b], order[first:last])] = found
         if lost > n * n * MAX_LOST_SHARE:
-            raise VerificationError("less than half of it can be read")
+            raise VerificationError("less than half of the file can be read")
     return replace(table, equities=equities)
 
 

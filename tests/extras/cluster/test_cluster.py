@@ -389,7 +389,7 @@ def test_verify_by_workers(two: DaskWorkers, copied: Path, made: dict[str, Path]
     assert "c.0.0.0" in str(there.as_dict())
     assert [f.field for f in there.findings] == [f.field for f in here.findings]
     one_sided = bgfmt.solve("one-sided", 3, 3, tmp_path / "o.bd")
-    with pytest.raises(CapabilityError, match="cannot be checked by a cluster"):
+    with pytest.raises(CapabilityError, match="cannot be verified on a cluster"):
         bgfmt.verify(one_sided, cluster=address)
 
 

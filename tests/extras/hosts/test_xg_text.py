@@ -138,7 +138,7 @@ def test_lines_and_all_rolls_are_one_text_after_another(
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["cube", TS, "1 / 1", "--json"], "either --json or --format xg"),
+        (["cube", TS, "1 / 1", "--json"], "--json and --format xg exclude each other"),
         (["cube", TS, "1 / 1", "--scores", "2"], "no text for the cube actions of all scores"),
         (["play", "0 2", "21"], "XG's text has equities"),
     ],

@@ -126,10 +126,10 @@ def test_rounding_makes_nobody_too_good_to_double(tmp_path):
     [
         ('cube h1.npz "0 2 / 1"', "0 2 0 0 0 0 has 2 chequers, the table covers 1"),
         ('play h1.npz "0 2 / 1" 21', "has 2 chequers, the table covers 1"),
-        (f'cube h1.npz "{RACE}" --away 2-3', "h1.npz has money equities of hypergammon, and this is a match"),
+        (f'cube h1.npz "{RACE}" --away 2-3', "h1.npz has money equities of hypergammon, but this is a match"),
         (
             f'play h1.bd "{RACE}" 61 --away 2-3',
-            "h1.bd has money equities of hypergammon, and this is a match",
+            "h1.bd has money equities of hypergammon, but this is a match",
         ),
         (f'cube h1.npz ts.bd "{CONTACT}"', "a hypergammon table answers only if it is the only one named"),
     ],

@@ -69,7 +69,7 @@ def test_dice_of_a_file(tmp_path: Path) -> None:
 def test_dice_that_are_said() -> None:
     answers, told = iter(["seven", "6-4"]), list[str]()
     assert Thrown(lambda _: next(answers), told.append).roll() == (6, 4)
-    assert "a roll is two dice" in told[0]
+    assert "a roll must be two dice" in told[0]
 
 
 def played(players: referee.Players, dice: Seeded, setting: referee.Setting, games: int) -> series.Series:

@@ -137,7 +137,7 @@ def test_the_only_play(capsys: pytest.CaptureFixture[str]) -> None:
         ([POSITION, "--roll", "31", "--played", "5/2"], "not a legal play"),
         ([POSITION, "--roll", "31", "--played", "6/2"], "no chequer stands on 6"),
         ([POSITION, "--roll", "31", "--played", "nonsense"], "written as"),
-        ([POSITION, "--roll", "77", "--played", "5/1"], "roll is two dice"),
+        ([POSITION, "--roll", "77", "--played", "5/1"], "roll must be two dice"),
         ([POSITION, "--roll", "31", "--double"], "before the roll"),
         ([POSITION, "--double", "--away", "1-3", "--crawford"], "Crawford"),
         ([POSITION, "--double", "--cube", "opponent"], "the other side owns the cube"),

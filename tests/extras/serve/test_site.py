@@ -116,7 +116,7 @@ def test_a_table_in_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
             assert part[65536:] == after[:65536]  # what lies over an end is there in one piece
     capsys.readouterr()
     assert run(["site", str(tmp_path / "other"), "--complete", "--part", "5K"]) == 2
-    assert "parts have at least 131,072 bytes" in capsys.readouterr().err
+    assert "parts must have at least 131,072 bytes" in capsys.readouterr().err
     assert not list(tmp_path.glob("other*"))
 
 
