@@ -128,7 +128,7 @@ def query_play(engine: Engine, state: GameState, plays: list[Play]) -> Play:
     chosen = engine.play(state)
     found = next((play for play in plays if play.result == getattr(chosen, "result", None)), None)
     if found is None:
-        raise PositionError(f"engine {engine.name} plays {chosen}, an illegal play")
+        raise PositionError(f"engine {engine.name} plays {chosen}, which is an illegal play")
     return found
 
 

@@ -23,14 +23,14 @@ def open_text(path: PathLike, *, encoding: str = "utf-8", errors: str = "replace
 
 
 def load_json(text: str | bytes) -> Any:
-    """Return the value of JSON text; ValueError for invalid JSON, including values nested too deeply.
+    """Return the value of JSON text; ValueError for invalid JSON, including the values are nested too deeply.
 
     Integers of more than 18 digits become floats, possibly infinite, so that every number fits into a float.
     """
     try:
         return json.loads(text, parse_int=_integer)
     except RecursionError:
-        raise ValueError("values nested too deeply") from None
+        raise ValueError("the values are nested too deeply") from None
 
 
 def load_json_rows(lines: Iterable[str]) -> Iterator[Any]:

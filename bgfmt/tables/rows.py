@@ -131,7 +131,7 @@ def normalize_indices(key: Any, size: int) -> NDArray[np.int64]:
     numbers = np.asarray(key, np.int64)
     numbers = np.where(numbers < 0, numbers + size, numbers)
     if numbers.size and (numbers.min() < 0 or numbers.max() >= size):
-        raise IndexError(f"an index is not in 0..{size - 1}")
+        raise IndexError(f"an index is not from 0 to {size - 1}")
     return numbers
 
 

@@ -395,7 +395,7 @@ function readHeader(head, name) {
   cutShort(head, HEADER, name);
   if (kind[0] === "H") {
     const chequers = Number(kind[1]);
-    if (![1, 2, 3].includes(chequers)) throw new FormatError(`${name}: hypergammon has 1 to 3 chequers, not '${kind[1]}'`);
+    if (![1, 2, 3].includes(chequers)) throw new FormatError(`${name}: hypergammon must have 1 to 3 chequers, not '${kind[1]}'`);
     return { ...NONE, kind: "hypergammon", points: PLACES, chequers };
   }
   const [points, chequers, ...flags] = [9, 12, 15, 17, 19].map((at) => atoi(text, at));
@@ -1148,7 +1148,7 @@ function settings(options) {
   out.finer = out.pageBytes === undefined; // of compressed tables
   const pageBytes = (out.pageBytes ??= 65536);
   if (!Number.isSafeInteger(pageBytes) || pageBytes < 4096 || 2 ** Math.round(Math.log2(pageBytes)) !== pageBytes) {
-    throw new TypeError("pageBytes is a power of two from 4096");
+    throw new TypeError("pageBytes must be a power of two from 4096");
   }
   for (const [key, least] of [["cachePages", 1], ["gapPages", 0], ["concurrency", 1], ["wholeBytes", 0], ["retries", 0], ["offset", 0]]) {
     if (!Number.isSafeInteger(out[key]) || out[key] < least) throw new TypeError(`${key} must be a whole number from ${least}`);

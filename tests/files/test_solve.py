@@ -132,7 +132,7 @@ def test_the_suffix_decides(
             ("hypergammon", 24, 3, "q.bd"),
             {},
             SolverError,
-            "hypergammon has 25 points",
+            "hypergammon must have 25 points",
             marks=pytest.mark.extra("hypergammon"),
         ),
         (("backgammon", 6, 3, "q.bd"), {}, SolverError, "no solver"),

@@ -150,7 +150,7 @@ def test_a_kernel_takes_what_it_declares_alone() -> None:
         (1, (1, True)),
         (1,),
     ):
-        with pytest.raises(TypeError, match=r"test_jit:add is called with .* and declares \(i8,f8\.1C\) or "):
+        with pytest.raises(TypeError, match=r"test_jit:add is called with .* but declares \(i8,f8\.1C\) or "):
             kernel(*args)
     with pytest.raises(TypeError, match="no kernel takes str"):
         kernel(1, "text")

@@ -52,7 +52,7 @@ def test_a_new_format_passes_its_tests_out_of_the_box(
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("csv", "'csv' is a format that bgfmt has"),
+        ("csv", "'csv' is the name of a format of bgfmt already"),
         ("My Format", "small letters, digits and single hyphens"),
         ("a" * 17, "at most 16"),
         ("here", "bgfmt-here: exists already"),

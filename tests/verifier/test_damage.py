@@ -297,12 +297,12 @@ def test_hypergammon_of_another_size_is_refused(golden: Path, tmp_path: Path, fo
     sound: Any = bgfmt.load(golden / "gnubg/hyper1.bd")
     records = np.resize(np.asarray(sound.records)[1:], (24, 24, 28))
     wrong = replace(sound, points=23, records=records, carried=())
-    with pytest.raises(CapabilityError, match="hypergammon has 25 points"):
+    with pytest.raises(CapabilityError, match="hypergammon must have 25 points"):
         bgfmt.save(wrong, tmp_path / "x", format=form)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(HyperSides, "check", Table.check)
         bgfmt.save(wrong, tmp_path / "x", format=form)
-    with pytest.raises(bgfmt.BgfmtError, match="hypergammon has 25 points"):
+    with pytest.raises(bgfmt.BgfmtError, match="hypergammon must have 25 points"):
         bgfmt.open(tmp_path / "x")
     assert bgfmt.verify(tmp_path / "x").exit_code in (1, 2)
 

@@ -86,7 +86,7 @@ def actions_from_equities(
     """
     values = np.asarray(equities)
     if values.ndim != 2 or values.shape[1] != 4:
-        raise PositionError(f"cube actions need equities of shape (N, 4), not {values.shape}")
+        raise PositionError(f"equities must have shape (N, 4), not {values.shape}")
     if isinstance(error, Table):
         error = max(error.errors().values(), default=None)
     if error is None:

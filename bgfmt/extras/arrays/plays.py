@@ -43,10 +43,12 @@ def results_of(sides: ArrayLike, rolls: ArrayLike) -> tuple[NDArray[np.int64], N
     counts = np.ascontiguousarray(sides, np.int8)
     dice = np.asarray(rolls)
     if counts.ndim != 2 or dice.shape != (len(counts), 2):
-        raise PositionError(f"need sides (N, points) and rolls (N, 2), not {counts.shape} and {dice.shape}")
+        raise PositionError(
+            f"sides must have shape (N, points) and rolls (N, 2), not {counts.shape} and {dice.shape}"
+        )
     if dice.size and (dice.min() < 1 or dice.max() > 6):
         row = int(((dice < 1) | (dice > 6)).any(axis=1).argmax())
-        raise PositionError(f"row {row}: dice show 1 to 6, not {dice[row, 0]} and {dice[row, 1]}")
+        raise PositionError(f"row {row}: dice must be from 1 to 6, not {dice[row, 0]} and {dice[row, 1]}")
     many, points = counts.shape
     dice = np.stack([dice.max(axis=1), dice.min(axis=1)], axis=1).astype(np.int64)
     width = max(2 * points * points, comb(points + 3, 4)) + 1  # more than the results of any roll
@@ -157,7 +159,7 @@ def _plays(table: Table, us: Any, rolls: ArrayLike) -> tuple[NDArray[np.int64], 
     ours = table.numbers(us)
     dice = np.asarray(rolls)
     if dice.shape != (len(ours), 2):
-        raise PositionError(f"need rolls (N, 2) for {len(ours)} positions, not {dice.shape}")
+        raise PositionError(f"rolls must have shape (N, 2) for {len(ours)} positions, not {dice.shape}")
     lengths, results = results_of(board.unrank_array(ours, table.points), dice)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     return starts, np.repeat(np.arange(len(ours)), lengths), results

@@ -83,7 +83,7 @@ class DaskWorkers(Workers):
             self._threads()
         except (OSError, TimeoutError, RuntimeError, ValueError) as error:
             self.__exit__()
-            raise ClusterError(address, f"no cluster: {_error_text(error)}") from None
+            raise ClusterError(address, f"cannot start or reach the cluster: {_error_text(error)}") from None
         except BaseException:
             self.__exit__()
             raise
@@ -101,7 +101,7 @@ class DaskWorkers(Workers):
         local = LOCAL.fullmatch(address)
         if local is None and not REMOTE.fullmatch(address):
             raise CapabilityError(
-                f"{address!r}: a cluster is local:N or the address of a scheduler, tcp://host:port"
+                f"{address!r}: a cluster must be local:N or the address of a scheduler, tcp://host:port"
             )
         return int(local[1]) if local else None
 
@@ -291,7 +291,7 @@ def _call(version: str, function: Callable[[Any], Any], key: Any, _before: list[
     Errors become RuntimeErrors with a text, as not every error can be pickled.
     """
     if version != VERSION:
-        raise RuntimeError(f"a worker has bgfmt {VERSION}, not {version}")
+        raise RuntimeError(f"a worker has bgfmt {VERSION}, but needs {version}")
     try:
         return function(key)
     except (OSError, MemoryError) as error:

@@ -33,7 +33,7 @@ def cuda() -> Any:
         install = install_hint("cuda")
         raise MissingExtraError(f"a CUDA device needs numba-cuda: {install}", install) from None
     if not simulated and not there:
-        raise CapabilityError("no CUDA device found")
+        raise CapabilityError("no CUDA device was found")
     return module
 
 

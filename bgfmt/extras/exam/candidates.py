@@ -136,7 +136,7 @@ def maker(spec: str) -> Callable[[], Candidate]:
 
     if os.path.isfile(spec):
         if spec.endswith(".py"):
-            raise CapabilityError(f"{spec}: name the callable or engine in the file: {spec}:NAME")
+            raise CapabilityError(f"{spec}: the callable or engine in the file is missing: {spec}:NAME")
         return wrap_maker(from_file, spec)
     if point := entry_points("bgfmt.candidates").get(name):
         return wrap_maker(_sound(f"{name} cannot be loaded", point.load), spec if "//" in rest else rest)
@@ -200,7 +200,7 @@ def candidate(name: str, guest: Any, *, states: bool = False) -> Candidate:
         guest if isinstance(guest, Candidate) else Candidate(guest if callable(guest) else answer_by_method)
     )
     if not (made is guest or callable(guest) or hasattr(guest, "play") or hasattr(guest, "double")):
-        raise CapabilityError(f"{name}: neither a callable nor an engine, but {type(guest).__name__}")
+        raise CapabilityError(f"{name}: expected a callable or an engine, found {type(guest).__name__}")
     made.name = name
     return made
 
@@ -234,7 +234,7 @@ def from_file(path: str) -> Candidate:
             row = load_json(line) if line.startswith("{") else {"answer": line.strip()}
             held[int(row.get("number", k))] = row["answer"]
     except (ValueError, KeyError, TypeError, OverflowError) as error:
-        raise FormatError(f"{path}: not a file of answers ({type(error).__name__}: {error})") from None
+        raise FormatError(f"{path}: is not a file of answers ({type(error).__name__}: {error})") from None
     made = Candidate(lambda question: held.get(question.number))
     made.last_number = max(held, default=0)
     return made

@@ -109,7 +109,7 @@ def exam(
         click.echo(f"{matches.name:<16} {len(matches):>12,}  {matches.purpose}")
         return 0
     if not (how["timeout"] > 0 and how["least"] >= 0):
-        raise click.UsageError("--timeout and --least need a number, not nan")
+        raise click.UsageError("--timeout and --least must be numbers, not nan")
     say: Any = (lambda text: None) if how["quiet"] else partial(click.echo, err=True)
     if make:
         options.refuse_ignored("--make", f"engine name sample ask {EXAM_OPTIONS}")
@@ -121,7 +121,7 @@ def exam(
         click.echo("\n".join(map(str, chosen.questions())))
         return 0
     if engine is None:
-        raise click.UsageError("name an engine (or use --list, --ask or --make)")
+        raise click.UsageError("expected an engine (or --list, --ask or --make)")
     return _run_exam(chosen, [engine, *([against] if against else [])], **how)
 
 
@@ -177,7 +177,7 @@ def _select_questions(
     if sample is not None and sample < len(numbers):
         numbers = np.sort(np.random.default_rng(seed).choice(numbers, sample, replace=False))
     if not len(numbers):
-        raise click.UsageError("the options leave no question of the set")
+        raise click.UsageError("no question of the set matches the options")
     return exam if len(numbers) == len(exam) else exam.part(numbers)
 
 
@@ -187,9 +187,9 @@ def _make(
 ) -> int:  # fmt: skip
     """Build a set by name, from a table or from match files, and write it."""
     if output is None:
-        raise click.UsageError("name the file that --make writes: -o FILE")
+        raise click.UsageError("--make needs the file to write: -o FILE")
     by = f"--make {what[0]}"
-    several = click.UsageError(f"{by} makes a set on its own; only match files can be several")
+    several = click.UsageError(f"{by} cannot be combined with other files; only match files can be several")
     if what[0] in making.RECIPES:
         if len(what) > 1:
             raise several
@@ -254,7 +254,7 @@ def check_labels(
       bgfmt check-labels train.csv --column position=xgid --column win=p_win
     """
     if not tolerance >= 0:
-        raise click.UsageError("--tolerance needs a number, not nan")
+        raise click.UsageError("--tolerance must be a number, not nan")
     bad = next((one for one in mapped if "=" not in one), None)
     if bad is not None:
         raise click.UsageError(f"{bad!r}: expected WHAT=NAME, such as win=p1")

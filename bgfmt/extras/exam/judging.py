@@ -62,7 +62,7 @@ def collect_answers(
         first = stack.enter_context(closing(make()))
         if first.last_number >= len(exam):
             there = f"it answers question {first.last_number + 1:,}, but the set has {len(exam):,}"
-            raise CapabilityError(f"{first.name}: {there}: answers to other questions")
+            raise CapabilityError(f"{first.name}: {there}: the file has answers to other questions")
         out = None
         if part:
             head = json.dumps([first.name, exam.digest])

@@ -65,7 +65,7 @@ def read_rows(path: str) -> list[Row]:
     except (ValueError, csv.Error) as error:
         raise FormatError(f"{path}: no labels ({printable(error, 100)})") from None
     if not rows:
-        raise FormatError(f"{path}: no labels: the first row has no column names")
+        raise FormatError(f"{path}: not a file of labels: the first row has no column names")
     if "position" not in rows[0] and "us_1" in rows[0]:  # columns of a table that bgfmt exported
         for row in rows:
             sides = ([str(row[name]) for name in row if name.startswith(side)] for side in ("us_", "them_"))
@@ -83,7 +83,7 @@ def _csv_rows(path: str) -> list[Row]:
         if len(table.fieldnames or ()) > MAX_COLUMNS:
             raise ValueError(f"more than {MAX_COLUMNS:,} columns")
         if len(names) > len(set(names)):
-            raise ValueError("two columns have one name")
+            raise ValueError("two columns have the same name")
         rows = []
         for number, row in enumerate(table, 1):
             if any(row.pop(None, None) or ()):  # type: ignore[call-overload]
@@ -100,7 +100,7 @@ def _json_rows(path: str) -> Iterator[Row]:
                 continue
             row = load_json(line)
             if not isinstance(row, dict):
-                raise ValueError("a line is not a JSON object")
+                raise ValueError("a line must be a JSON object")
             if len(row) > MAX_COLUMNS:
                 raise ValueError(f"more than {MAX_COLUMNS:,} columns")
             yield {name: _scalar(value) for name, value in row.items()}
@@ -129,13 +129,13 @@ def _parquet_rows(path: str) -> Iterator[Row]:
                 raise ValueError(f"{meta.num_rows:,} rows of {unpacked:,} bytes in a file of {size:,} bytes")
             numbers = [field.name for field in fields if _is_number(field.type, pyarrow.types)]
             if len(texts) + len(numbers) > MAX_COLUMNS or len(set(fields.names)) < len(fields.names):
-                raise ValueError(f"more than {MAX_COLUMNS:,} columns, or two of one name")
+                raise ValueError(f"more than {MAX_COLUMNS:,} columns, or two of the same name")
             count = 0
             for batch in held.iter_batches(BATCH, columns=texts + numbers):
                 count += batch.num_rows
                 if count > meta.num_rows or any(map(_has_long_text, batch.columns)):
                     raise ValueError(
-                        f"more rows than it says, or a text of more than {MAX_TEXT:,} characters"
+                        f"more rows than its metadata states, or a text of more than {MAX_TEXT:,} characters"
                     )
                 yield from batch.to_pylist()
         except ValueError:  # also those of pyarrow
@@ -182,7 +182,7 @@ def columns_of(rows: list[Row], mapped: dict[str, str]) -> dict[str, str]:
             found.setdefault(role, name)
     if "position" not in found:
         there = printable(", ".join(map(repr, given)), 400)
-        raise FormatError(f"no column of positions in {there}; name it: --column position=NAME")
+        raise FormatError(f"no column of positions in {there}; give it by --column position=NAME")
     if not set(found) & {*CHANCES, *MONEY, *MATCH}:
-        raise FormatError("no column of probabilities or equities; name them: --column win=NAME")
+        raise FormatError("no column of probabilities or equities; give them by --column win=NAME")
     return found

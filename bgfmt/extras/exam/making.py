@@ -134,7 +134,7 @@ class Judge:
         live = cube.owner != "none"
         found = facts.locate(self.roller, state) if live else None
         if cube.value not in facts.results or (live and facts.live(state) and found is None):
-            raise NotCoveredError(f"the table holds no cube at {cube.value} of that owner")
+            raise NotCoveredError(f"the table has no state with the cube at {cube.value} and that owner")
         column, add, times = found or (0, 0.0, 1.0)
         value = add + times * np.asarray(self.table.balance[us, them, column], np.float64)
         lose, win = self.ends(cube.value) if found is None else (0.0, 1.0)
@@ -263,7 +263,9 @@ def from_table(
         judges = [Judge(two[0])]
         cubeless = cubeless or not two[0].cubeful
     else:
-        raise NotCoveredError(f"questions are drawn from two-sided tables, not from a {table.kind} table")
+        raise NotCoveredError(
+            f"questions can only be drawn from two-sided tables, not from a {table.kind} table"
+        )
     cubes = [Cube()] if cubeless else [Cube("centered"), Cube("owned", 2), Cube("opponent", 2), Cube()]
     groups = [
         (judge, kind, cube)
@@ -376,7 +378,7 @@ def solve_questions(asked: Iterable[QuestionSpec], limit: int = LIMIT, error: fl
         every = np.array(results, np.int64), np.array(list(worths.values()))
         parts.append(Exam(row, sets.starts_of([len(worths)]), *every, (stratum,), met=met.name))
     if not parts:
-        raise NotCoveredError("no question is left: there is no decision, or all exceed the limit")
+        raise NotCoveredError("no question is left: the positions have no decision, or all exceed the limit")
     return sets.join_sets(parts)
 
 
@@ -645,7 +647,7 @@ def load_named(name: str, say: Callable[[str], None] = lambda text: None) -> Exa
             return sets.load(str(kept), name)
     if name not in RECIPES:
         there = ", ".join([*RECIPES, "matches"])
-        raise PositionError(f"{name}: neither the name of a set ({there}) nor a file")
+        raise PositionError(f"{name}: expected the name of a set ({there}) or a file")
     path = gnubg_folders.user_data() / "bgfmt" / "exams" / f"{name}-{SEED}.npz"
     try:
         return sets.load(str(path), name)

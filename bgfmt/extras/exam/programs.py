@@ -51,7 +51,7 @@ class Lines(Candidate):
     def __init__(self, command: str) -> None:
         self.command = shlex.split(command)
         if not self.command:
-            raise CapabilityError("name the command: lines:COMMAND or ubgi:COMMAND")
+            raise CapabilityError("the command is missing: lines:COMMAND or ubgi:COMMAND")
         self.begin()
 
     def begin(self) -> EngineProcess:
@@ -310,7 +310,7 @@ class Gnubg(Lines):
         words = parse_options(options, "plies", "tables", "program")
         found = shutil.which(words.get("program", "gnubg"), path=f"{os.environ.get('PATH', '')}:/usr/games")
         if found is None:
-            raise CapabilityError("gnubg: not installed")
+            raise CapabilityError("gnubg is not installed")
         self.command = [found, "-t", "-q", "-r"]
         self.options = words
         self.begin()

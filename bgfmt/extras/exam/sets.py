@@ -297,9 +297,9 @@ def load(path: str, name: str = "") -> Exam:
         expected = fields(points)
         for key in expected.names or ():
             if (arrays[key].dtype, arrays[key].shape) != (expected[key].base, (count, *expected[key].shape)):
-                raise ValueError(f"{key} of another shape or type")
+                raise ValueError(f"{key} has the wrong shape or type")
         if [one.dtype.str for one in (starts, results, worths)] != ["<i8", "<i8", "<f8"]:
-            raise ValueError("lists of other types")
+            raise ValueError("a list has the wrong type")
         rows = rows_of(count, points, **arrays)
         made = Exam(rows, starts, results, worths, tuple(strata), **facts)
     except FormatError:
@@ -313,10 +313,10 @@ def load(path: str, name: str = "") -> Exam:
     except Exception as error:  # zipfile, zlib and NumPy raise errors of many kinds for damaged archives
         raise FormatError(f"{name}: not a set of questions ({type(error).__name__})") from None
     if version != VERSION:
-        raise FormatError(f"{name}: a set of questions from another version of bgfmt")
+        raise FormatError(f"{name}: the set of questions is from another version of bgfmt")
     problem = _problem(made)
     if problem or made.digest != digest:
-        raise FormatError(f"{name}: a damaged set of questions ({problem or 'its checksum differs'})")
+        raise FormatError(f"{name}: the set of questions is damaged ({problem or 'its checksum differs'})")
     return made
 
 
@@ -328,16 +328,16 @@ def _members(archive: zipfile.ZipFile, size: int) -> dict[str, Array]:
     infos = archive.infolist()
     whole = sum(info.file_size for info in infos)
     if len(infos) > MAX_MEMBERS or whole > MAX_UNPACKED + MAX_RATIO * size:
-        raise ValueError("too large once unpacked")
+        raise ValueError("the set is too large after decompression")
     arrays = {}
     for info in infos:
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ValueError("another compression")
+            raise ValueError("the compression is not supported")
         with archive.open(info) as member:
             npy.read_magic(member)
             shape, _, dtype = npy.read_array_header_1_0(member)
             if dtype.hasobject or prod(shape) * dtype.itemsize != info.file_size - member.tell():
-                raise ValueError("an array of another size")
+                raise ValueError("an array has the wrong size")
             data = member.read(info.file_size)
         arrays[info.filename.removesuffix(".npy")] = np.frombuffer(data, dtype).reshape(shape)
     return arrays

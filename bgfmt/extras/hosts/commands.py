@@ -207,7 +207,7 @@ def _hints(where: dict[str, Any]) -> Iterator[None]:
 def _place(host: str | None, folder: str | None, user: bool) -> places.Place:
     """Return the place that the options name; UsageError if they contradict each other."""
     if folder is not None and user:
-        raise click.UsageError("--dir and --user name two different folders; choose one")
+        raise click.UsageError("--dir and --user exclude each other")
     return places.place(host, folder, user=user)
 
 
@@ -220,7 +220,7 @@ _engine_option = click.option(
 def _engine_of(text: str, databases: Sequence[str]) -> engines.Decider:
     """Return the engine of an `--engine` value as hosts query it; UsageError if databases are given, too."""
     if databases:
-        raise click.UsageError(f"--engine takes no tables: remove {databases[0]}")
+        raise click.UsageError(f"--engine takes no tables; remove {databases[0]}")
     name, _, rest = text.partition(":")
     return engines.EngineDecider(engines.create(name, engines.parse_options(rest.split(","))))
 

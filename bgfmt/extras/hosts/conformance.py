@@ -537,7 +537,7 @@ def check(command: str, versions: Sequence[str] = ()) -> list[Outcome]:
     """
     words = shlex.split(command)
     if not words:
-        raise CapabilityError("--check needs the command that starts the engine")
+        raise CapabilityError("--check needs a command that starts the engine")
     outcomes = list[Outcome]()
     for version in versions or find_versions(greet(words, command)):
         outcomes += check_version(words, command, version)
@@ -553,7 +553,7 @@ def greet(words: Sequence[str], command: str) -> list[str]:
     try:
         return exchange(process, Case(0, "", "ubgi", check_handshake), START_SECONDS)
     except (TimeoutError, EOFError) as error:
-        raise CapabilityError(f"{command}: does not answer ubgi and isready ({error})") from None
+        raise CapabilityError(f"{command}: the engine does not answer ubgi and isready ({error})") from None
     finally:
         process.close()
 
@@ -579,7 +579,9 @@ def check_version(words: Sequence[str], command: str, version: str) -> list[Outc
                     cases = [*list_key_cases(answers), *cases]
             except (TimeoutError, EOFError) as error:
                 if not outcomes:
-                    raise CapabilityError(f"{command}: does not answer ubgi and isready ({error})") from None
+                    raise CapabilityError(
+                        f"{command}: the engine does not answer ubgi and isready ({error})"
+                    ) from None
                 outcomes.append(Outcome(case, "failed", str(error)))
                 process.close()
                 process = EngineProcess(words)

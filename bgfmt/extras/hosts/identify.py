@@ -129,7 +129,9 @@ def _parse_size(table: str | None) -> tuple[int, int] | None:
         return None
     found = re.fullmatch(r"(\d{1,2})x(\d{1,2})", table)
     if found is None or not (1 <= int(found[1]) <= 24 and 1 <= int(found[2]) <= 15):
-        raise click.BadParameter(f"points x chequers, such as 6x8, not {table[:20]!r}", param_hint="--table")
+        raise click.BadParameter(
+            f"expected points x chequers, such as 6x8, not {table[:20]!r}", param_hint="--table"
+        )
     return int(found[1]), int(found[2])
 
 
@@ -150,5 +152,7 @@ def _state(text: str, size: tuple[int, int] | None) -> GameState:
         raise click.UsageError("a position number needs the size of its table: --table PxC")
     sides = divmod(int(text[1:]), count(*size))
     if sides[0] >= count(*size):
-        raise PositionError(f"{text}: the last pair of {size[0]}x{size[1]} is #{count(*size) ** 2 - 1}")
+        raise PositionError(
+            f"{text}: the last position number of {size[0]}x{size[1]} is #{count(*size) ** 2 - 1}"
+        )
     return GameState.of(Position(*(Side.from_number(number, size[0]) for number in sides)).check())

@@ -272,7 +272,7 @@ class Engine:
             self._set_outside(outside[1])
         else:
             found = _make_printable(" ".join(words))
-            raise ProtocolError("bad_argument", f"no such option or value: {found}", "bad_value")
+            raise ProtocolError("bad_argument", f"unknown option or value: {found}", "bad_value")
         self._follow(V01)
         return []
 
@@ -289,7 +289,7 @@ class Engine:
         key, value = words
         allowed = self._list_values(key)
         if value not in allowed:
-            raise ProtocolError("bad_argument", f"{key} is one of {' '.join(allowed)}", "bad_value")
+            raise ProtocolError("bad_argument", f"{key} must be one of {' '.join(allowed)}", "bad_value")
         if key == "engine.info":
             self.info = value == "true"
         elif key == "engine.outside":
@@ -318,7 +318,7 @@ class Engine:
     def _list_values(self, key: str) -> list[str]:
         """Return the values that a key may have; ProtocolError where there is no such key."""
         if key not in self._list_keys():
-            raise ProtocolError("bad_argument", f"no key {_make_printable(key)}", "bad_value")
+            raise ProtocolError("bad_argument", f"there is no key {_make_printable(key)}", "bad_value")
         words = KEYS[key].split()
         return ["true", "false"] if words[0] == "bool" else words[1].split("|")
 
@@ -400,7 +400,7 @@ class Engine:
         _require_game(state)
         if state.doubled:
             raise ProtocolError(
-                "unsupported_feature", "a double is pending, which go role cube of 0.1 answers"
+                "unsupported_feature", "a double is pending; answer it with go role cube (UBGI 0.1)"
             )
         move = "" if role == "cube" else self._choose_play(state) or "pass"
         if role == "chequer":

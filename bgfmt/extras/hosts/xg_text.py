@@ -31,7 +31,7 @@ def xg_text(answer: Any) -> str:
     if isinstance(answer, PlayAnswer):
         return _plays(answer)
     if isinstance(answer, ScoresAnswer):
-        raise CapabilityError("XG has no text for the cube actions of all scores")
+        raise CapabilityError("the cube actions at all scores cannot be printed as XG text")
     state = answer.state.before_roll()
     lines = _cube(answer) if isinstance(answer, CubeAnswer) else _match_cube(answer)
     met = "" if isinstance(answer, CubeAnswer) else answer.action.met.name
@@ -149,7 +149,9 @@ def _plays(answer: PlayAnswer) -> str:
     first = answer.first
     state = answer.state
     if state is None or first.measure not in EQUITIES:
-        raise CapabilityError("XG's text has equities: both sides, and a measure money, cubeless or match")
+        raise CapabilityError(
+            "XG text needs equities: a position of both sides, and the measure money, cubeless or match"
+        )
     name = {ESTIMATE: "", ROLLOUT: "Rollout¹"}.get(first.source, "Book¹")
     out = []
     for roll in [answer.one] if answer.one else answer.rolls or []:

@@ -47,7 +47,9 @@ class Wins:
 
     def __post_init__(self) -> None:
         if not 0 <= self.backgammon <= self.gammon <= 1:
-            raise PositionError(f"no parts of wins: gammons {self.gammon}, backgammons {self.backgammon}")
+            raise PositionError(
+                f"the rates must be 0 <= backgammon <= gammon <= 1, not {self.backgammon} and {self.gammon}"
+            )
 
     def mean(self, of: Callable[[int], float]) -> float:
         """Return the mean of of(points) over wins of 1, 2 or 3 points with the cube at 1."""
@@ -171,9 +173,9 @@ def make_met(length: int, wins: Wins, *, name: str, title: str = "", live: float
         For a length, shares or an efficiency out of range.
     """
     if not 1 <= length <= MAX_AWAY:
-        raise PositionError(f"a match equity table has 1 to {MAX_AWAY} points, not {length}")
+        raise PositionError(f"a match equity table must have 1 to {MAX_AWAY} points, not {length}")
     if not 0 <= live <= 1:
-        raise PositionError(f"the efficiency of a cube lies between 0 and 1, not at {live}")
+        raise PositionError(f"the cube efficiency must be from 0 to 1, not {live}")
     making = _ModelBuilder(length, wins=wins, live=live)
     post = making.post
     pre = making.pre
@@ -311,7 +313,7 @@ def hypergammon_met(
     else:
         known = solver.solve(threads=threads) if table is None else load(table)
         if not isinstance(known, Hypergammon | ExactHypergammon):
-            raise SolverError(f"{os.fspath(table or '')}: a {known.kind} table, not a hypergammon one")
+            raise SolverError(f"{os.fspath(table or '')}: a {known.kind} table, not a hypergammon table")
         wins = evaluate_opening(known).wins
         met = make_met(length, wins, name=name, title=_title(known.chequers), live=live)
         description = (
@@ -381,7 +383,7 @@ def _take_score(made: MetBuilder, row: str, kept: str) -> None:
     match = SOLVED_ROW.fullmatch(row)
     chance = float.fromhex(match[3]) if match else -1.0
     if match is None or not 0 <= chance <= 1:
-        raise ScratchError(kept, "damaged", f"no solved score: {row[:60]!r}")
+        raise ScratchError(kept, "damaged", f"not a solved score: {row[:60]!r}")
     if match[2]:
         made.pre[int(match[1]), int(match[2])] = chance
     else:

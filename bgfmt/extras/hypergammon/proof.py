@@ -250,7 +250,7 @@ class HyperProof(Proof[T]):
         solved = hypergammon(table.chequers, recipe=self.check.recipe, **how)
         if not same_numbers(solved.table, table):
             stops = f"which stops after {solved.sweeps} sweeps"
-            raise SolverError(f"the solver's iteration, {stops}, ends elsewhere")
+            raise SolverError(f"the solver's iteration, {stops}, ends at other numbers")
         return solved.table
 
 

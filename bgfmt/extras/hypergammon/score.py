@@ -53,7 +53,7 @@ class Scores(IterationBase):
 
     def __init__(self, chequers: int, threads: int | None = None) -> None:
         if chequers not in (1, 2, 3):
-            raise SolverError(f"hypergammon has 1, 2 or 3 chequers a side, not {chequers}")
+            raise SolverError(f"hypergammon must have 1, 2 or 3 chequers a side, not {chequers}")
         n = board.count(PLACES, chequers)
         what = f"match scores of hypergammon, {chequers} chequers"
         check_memory(n * n * (4 * MAX_COLUMNS + 2) * 8, what)

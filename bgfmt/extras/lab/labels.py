@@ -66,7 +66,7 @@ def read_positions(lines: Iterable[str], *, separated: bool) -> list[str]:
         try:
             GameState.parse(head[0])
         except PositionError:
-            raise FormatError(f"there is no column `position`; there are {', '.join(head)}") from None
+            raise FormatError(f"no column `position`; the columns are {', '.join(head)}") from None
         head, rows = ["position"], [head, *rows]
     at = head.index("position")
     return [row[at] for row in rows if len(row) > at]

@@ -125,7 +125,7 @@ def ncodes(counts: ArrayLike) -> NDArray[np.int64]:
     """
     rows = np.asarray(counts)
     if not 1 <= rows.shape[-1] <= MAX_DIGITS:
-        raise PositionError(f"codes have 1 to {MAX_DIGITS} base-16 digits, not {rows.shape[-1]}")
+        raise PositionError(f"codes must have 1 to {MAX_DIGITS} base-16 digits, not {rows.shape[-1]}")
     weights = 16 ** np.arange(rows.shape[-1] - 1, -1, -1, dtype=np.int64)
     return np.asarray(rows.astype(np.int64) @ weights)
 

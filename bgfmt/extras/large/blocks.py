@@ -68,7 +68,9 @@ def compute_root(blocks: bytes) -> str:
     '36642e73c2540ab1'
     """
     if not blocks or len(blocks) % CHECKSUM_BYTES:
-        raise FormatError(f"a list of checksums has {CHECKSUM_BYTES} bytes a block, not {len(blocks)} bytes")
+        raise FormatError(
+            f"a list of checksums must have {CHECKSUM_BYTES} bytes for each block, not {len(blocks)} bytes"
+        )
     level = [blocks[at : at + CHECKSUM_BYTES] for at in range(0, len(blocks), CHECKSUM_BYTES)]
     while len(level) > 1:
         pairs = [b"".join(level[k : k + 2]) for k in range(0, len(level), 2)]

@@ -86,7 +86,7 @@ def open_url(
     if page_bytes is None:
         page_bytes = BGTS_PAGE_BYTES if urlsplit(web.name).path.endswith(".bgts") else PAGE_BYTES
     if page_bytes < 4096 or page_bytes & (page_bytes - 1):
-        raise CapabilityError(f"page_bytes is a power of two from 4096, not {page_bytes}")
+        raise CapabilityError(f"page_bytes must be a power of two of at least 4096, not {page_bytes}")
     cache_pages = CACHE_BYTES // page_bytes if cache_pages is None else cache_pages
     try:
         first, whole = web.fetch_first(page_bytes)
@@ -372,7 +372,9 @@ class Web:
         if response.status in (200, 206, 416):
             return response
         response.close()  # its body is not read
-        failed = NetworkError(f"{self.name}: the server answered {response.status}", response.status)
+        failed = NetworkError(
+            f"{self.name}: the server answered with status {response.status}", response.status
+        )
         if response.status == 429 or response.status >= 500:
             delay = None
             with suppress(ValueError, self._urllib3.exceptions.HTTPError):  # neither a number nor a date

@@ -53,10 +53,10 @@ def sums(files: tuple[str, ...], blocks: str | None, against: str | None, force:
       bgfmt checksum *.bd --against SHA256SUMS
     """
     if against is not None and blocks is not None:
-        raise click.UsageError("--blocks writes the checksums that --against reads")
+        raise click.UsageError("--blocks and --against exclude each other")
     if blocks is not None:
         if len(files) > 1:
-            raise click.UsageError("--blocks takes one FILE")
+            raise click.UsageError("--blocks takes only one FILE")
         check_output(blocks, force=force)
     code = 0
     for file in files:
@@ -147,7 +147,7 @@ def _check_blocks(file: str, known: bytes, against: str) -> int:
         wrong = find_damaged_blocks(source, known)
         there = min(total, -(-source.size // BLOCK))
         if source.size > total * BLOCK:
-            raise FormatError(f"{file}: longer than the {total} blocks of {against}")
+            raise FormatError(f"{file}: the file is longer than the {total} blocks of {against}")
     missing = f", {total - there:,} are missing" if there < total else ""
     right = there - len(wrong)
     say(f"{file}: {right:,} of {total:,} blocks are present and correct{missing}; root of the list {root}")

@@ -68,11 +68,11 @@ def content(path: str | os.PathLike[str]) -> bytes:
     """
     name = printable(os.path.basename(os.fspath(path)))
     if os.path.isdir(path):
-        raise FormatError(f"{name}: is a folder, not a regular file")
+        raise FormatError(f"{name}: expected a file, found a folder")
     flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a FIFO keeps nobody waiting
     with open(os.open(path, os.O_RDONLY | flags), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise FormatError(f"{name}: not a regular file")
+            raise FormatError(f"{name}: is not a regular file")
         data = file.read(LARGEST_FILE + 1)
     if len(data) > LARGEST_FILE:
         raise FormatError(f"{name}: larger than any match ({LARGEST_FILE >> 20} MiB)")

@@ -42,7 +42,9 @@ FORMS = ("sgf", "html", "json", "text", "csv", "sums")
 
 def _address(_: click.Context, option: click.Parameter, url: str) -> str:
     if url and not re.fullmatch(r"https?://[!-~]+", url):
-        raise click.BadParameter(f"{url!r} is not an address such as http://localhost:8753/", param=option)
+        raise click.BadParameter(
+            f"{url!r} is not a valid address, such as http://localhost:8753/", param=option
+        )
     return url.partition("?")[0]
 
 
@@ -149,9 +151,9 @@ class _Target(NamedTuple):
 def _target(paths: list[str], output: str | None, form: str | None, *, force: bool) -> _Target:
     """Return where `annotate` writes; UsageError for options that contradict each other."""
     if not paths:
-        raise click.UsageError("name a match to judge: there is none among the files")
+        raise click.UsageError("no match among the files; give a match file")
     if form and output is None:
-        raise click.UsageError(f"name the file for the {form}: -o OUT")
+        raise click.UsageError(f"the file for the {form} is missing: -o OUT")
     single = len(paths) == 1 and not os.path.isdir(paths[0])
     into_folder = output is not None and (output.endswith(("/", os.sep)) or os.path.isdir(output))
     form = form or ("sgf" if into_folder else form_of(output or ""))
@@ -163,7 +165,7 @@ def _target(paths: list[str], output: str | None, form: str | None, *, force: bo
         return _Target(form, None, output, single)
     if output is not None:
         if form == "sgf" and not single:
-            raise click.UsageError("an .sgf file holds one match; name a folder for several: -o NAME/")
+            raise click.UsageError("an .sgf file holds one match; give a folder for several: -o NAME/")
         storage.check_output(output, force=force)
     return _Target(form, output, None, single)
 
@@ -252,10 +254,10 @@ def judge(
     did = [name.replace("_", " ") for name, yes in done.items() if yes]
     if (played is not None) + len(did) != 1:
         one_of = "one of --played PLAY, --double, --no-double, --take, --pass and --beaver"
-        raise click.UsageError(f"name what was done: {'one decision at a time' if did else one_of}")
+        raise click.UsageError(f"expected {'only one decision' if did else one_of}")
     said = asking.split(words)
     if said.many:
-        raise click.UsageError("one position is judged at a time")
+        raise click.UsageError("only one position can be judged at a time")
     state = state_of(said.position, question)
     decision = _play(state, roll, played) if played is not None else _cube(state, roll, did[0])
     with asking.adviser(said, question, limit, described, part) as advisor:
@@ -282,11 +284,11 @@ def _play(state: GameState, roll: str | None, played: str) -> Decision:
     """Return the decision to play a roll as written; PositionError if the play is not legal."""
     dice = parse_roll(roll) if roll is not None else state.dice
     if dice is None:
-        raise PositionError("no roll given: name the roll that was played (--roll 61)")
+        raise PositionError("no roll given; add the roll that was played (--roll 61)")
     state = state.rolled(dice)
     hops, marks, rest = plays.read_play(played)
     if rest or not hops:
-        raise PositionError(f"a play is written as 6/5 6/off, not {played!r}")
+        raise PositionError(f"a play must be written such as 6/5 6/off, not {played!r}")
     play = plays.find(state.position.check(), dice, hops, marks)
     if isinstance(play, str):
         raise PositionError(f"{played}: {play}")
@@ -297,7 +299,7 @@ def _play(state: GameState, roll: str | None, played: str) -> Decision:
 
 def _cube(state: GameState, roll: str | None, did: str) -> Decision:
     if roll is not None:
-        raise click.UsageError("a cube decision comes before the roll; --roll is for --played")
+        raise click.UsageError("--roll is only for --played: a cube decision comes before the roll")
     doubling = did in ("double", "no double")
     beaver = did == "beaver"
     pending = "the identifier says that a double is pending; judge the answer, --take or --pass"

@@ -123,7 +123,7 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
     if depth:
         raise FormatError(f"{name}: byte {at}: cut short, {depth} game tree(s) still open")
     if not any(trees):
-        raise FormatError(f"{name}: no SGF game in it")
+        raise FormatError(f"{name}: the file has no SGF game")
     return [tree for tree in trees if tree]
 
 

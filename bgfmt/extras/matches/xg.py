@@ -90,7 +90,7 @@ def read(data: bytes, name: str = "<xg>") -> Iterator[Match]:
         elif kind != 5:
             (_cube, _move, _game_end)[kind - 2](record, walks[-1], number)
     if match is None:
-        raise FormatError(f"{name}: no record in it")
+        raise FormatError(f"{name}: the file has no record")
     yield finish_match(replace(match, notes=tuple(notes)), walks)
 
 
@@ -274,7 +274,7 @@ def records(data: bytes, name: str, notes: list[str]) -> list[bytes]:
     except zlib.error as error:
         raise FormatError(f"{name}: byte {at}: expected a zlib stream ({error})") from None
     if len(whole) > most:
-        raise FormatError(f"{name}: more than {MAX_RECORDS:,} records in it")
+        raise FormatError(f"{name}: the file has more than {MAX_RECORDS:,} records")
     if not (plain or stream.eof):
         raise FormatError(f"{name}: byte {len(data)}: cut short, the match's stream goes on")
     count, rest = divmod(len(whole), RECORD)

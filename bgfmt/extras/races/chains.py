@@ -224,7 +224,7 @@ def _gammons(side: Boards) -> float:
 
 def _check_room(found: int, race: object) -> None:
     if not found:
-        raise SolverError(f"{race}: the race has too many boards for an estimate")
+        raise SolverError(f"{race}: the race has too many positions for an estimate")
 
 
 def _highest(boards: Array) -> Array:

@@ -83,7 +83,7 @@ def test_numbers_of_a_set_that_cannot_be_are_named(
     exam.rows[column][3] = value
     exam.__dict__.pop("digest", None)
     exam.save(str(tmp_path / "n.npz"))
-    with pytest.raises(FormatError, match=f"damaged set of questions .{name}"):
+    with pytest.raises(FormatError, match=f"set of questions is damaged .{name}"):
         sets.load(str(tmp_path / "n.npz"))
 
 

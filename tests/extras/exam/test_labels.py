@@ -249,7 +249,7 @@ def test_misuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check-labels", str(path)]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 3
     for text, why in (
-        ("position,win,win\n1 / 1,1,0\n", "two columns have one name"),
+        ("position,win,win\n1 / 1,1,0\n", "two columns have the same name"),
         ("position,win\n1 / 1,1\n1 / 1,0,5\n", "row 2 has more values than there are columns"),
         ('position,win\n"1 / 1,1\n1 / 1,1\n', "unexpected end of data"),
     ):

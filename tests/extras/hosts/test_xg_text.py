@@ -139,8 +139,8 @@ def test_lines_and_all_rolls_are_one_text_after_another(
     ("words", "reason"),
     [
         (["cube", TS, "1 / 1", "--json"], "--json and --format xg exclude each other"),
-        (["cube", TS, "1 / 1", "--scores", "2"], "no text for the cube actions of all scores"),
-        (["play", "0 2", "21"], "XG's text has equities"),
+        (["cube", TS, "1 / 1", "--scores", "2"], "the cube actions at all scores cannot be printed"),
+        (["play", "0 2", "21"], "XG text needs equities"),
     ],
 )
 def test_what_xg_has_no_text_for(capsys: pytest.CaptureFixture[str], words: list[str], reason: str) -> None:

@@ -64,7 +64,7 @@ def test_refusals(tmp_path: Path, golden: Path) -> None:
         with pytest.raises(PositionError):
             Wins(*parts)
     target = tmp_path / "x.xml"
-    with pytest.raises(SolverError, match="not a hypergammon one"):
+    with pytest.raises(SolverError, match="a hypergammon table"):
         hypergammon_met(target, 25, 1, length=5, table=golden / "gnubg/ts_01x01.bd")
     target.write_text("mine")
     with pytest.raises(OutputExistsError):

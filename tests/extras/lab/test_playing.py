@@ -143,7 +143,7 @@ def test_an_engine_that_breaks_the_rules_is_stopped() -> None:
         def play(self, state: GameState) -> Play:
             return Play((), Position(Side(), START))
 
-    with pytest.raises(PositionError, match="cheat plays no play, an illegal play"):
+    with pytest.raises(PositionError, match="cheat plays no play, which is an illegal play"):
         referee.play_game((Cheat({}), Cheat({})), Seeded(1))
     with pytest.raises(PositionError, match="an illegal play"):
         EngineDecider(Cheat({})).decide(OPENING.rolled((3, 1)))
@@ -183,11 +183,11 @@ def test_plays_as_typed(text: str, roll: tuple[int, int], written: str) -> None:
 @pytest.mark.parametrize(
     ("text", "roll", "why"),
     [
-        ("hello", (3, 1), "is no move"), ("5/8", (3, 1), "does not move towards"),
+        ("hello", (3, 1), "is not a move"), ("5/8", (3, 1), "does not move towards"),
         ("7/4", (3, 1), "no chequer of yours on point 7"),
         ("24/19", (5, 1), "point 19 is held"),
         ("13/9 6/5", (3, 1), "does not give that play"),
-        ("13/10", (3, 1), "2 dice of 3-1 can be played"), ("0", (3, 1), "numbers 1 to 16"),
+        ("13/10", (3, 1), "2 dice of 3-1 can be played"), ("0", (3, 1), "from 1 to 16"),
         ("6/off", (6, 1), "no chequer is borne off while one stands on 24"),
     ],
 )  # fmt: skip
@@ -372,8 +372,8 @@ def test_explanations(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nobody"], "no engine 'nobody'; known: bkg"), (["bkg", "dance"], "modes are play"),
-        (["bkg", "-O", "scale=2", "self"], "scale is 36, 1"), (["bkg", "-O", "scale", "self"], "KEY=VALUE"),
+        (["nobody"], "no engine 'nobody'; known: bkg"), (["bkg", "dance"], "the mode must be one of play"),
+        (["bkg", "-O", "scale=2", "self"], "scale must be 36, 1"), (["bkg", "-O", "scale", "self"], "KEY=VALUE"),
         (["bkg", "explain"], "a position"), (["bkg", "self", "--position", "xx"], "xx"),
     ],
 )  # fmt: skip

@@ -56,7 +56,7 @@ def test_sums_and_the_tree_of_blocks(tmp_path: Path, capsys: pytest.CaptureFixtu
     path.write_bytes(data + data)
     assert run(["sums", str(path), "--against", str(kept)]) == 2
     assert run(["sums", str(path), "--against", str(path)]) == 2
-    assert "a list of checksums has 32 bytes a block" in capsys.readouterr().err
+    assert "a list of checksums must have 32 bytes for each block" in capsys.readouterr().err
     path.write_bytes(b"")
     assert run(["sums", str(path)]) == 2
     assert capsys.readouterr() == ("", f"bgfmt: {path}: the file is empty\n")
@@ -88,7 +88,7 @@ def test_several_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert err == f"bgfmt: {missing}: No such file or directory\n"
     assert out.startswith(f"{path}: its MD5 or SHA-256 is among")
     assert run(["sums", str(path), str(path), "--blocks", str(tmp_path / "blocks")]) == 2
-    assert "--blocks takes one FILE" in capsys.readouterr().err
+    assert "--blocks takes only one FILE" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("line", ["{0}  {1}", "{0} *{1}", "SHA256 ({1}) = {0}", "\\{0}  {1}"])

@@ -114,9 +114,9 @@ def test_a_race_ends_where_all_boards_have_exact_values() -> None:
 def test_a_race_without_room_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chains, "new_boards", partial(chains.new_boards, room=64))
     small = Estimator()
-    with pytest.raises(SolverError, match=r"^4 3 3 2 2 1 / 4 3 3 2 2 1: the race has too many boards"):
+    with pytest.raises(SolverError, match=r"^4 3 3 2 2 1 / 4 3 3 2 2 1: the race has too many positions"):
         small.solve(Position.parse("4 3 3 2 2 1 / 4 3 3 2 2 1"), money_columns())
-    with pytest.raises(SolverError, match=r"\[4, 3, 3, 2, 2, 1\].*: the race has too many boards"):
+    with pytest.raises(SolverError, match=r"\[4, 3, 3, 2, 2, 1\].*: the race has too many positions"):
         value(Position.parse("4 3 3 2 2 1 / 4 3 3 2 2 1"), money_columns(), small)
 
 

@@ -61,7 +61,7 @@ def fingerprint(path: Path) -> str:
     if path.is_symlink():
         return f"-> {os.readlink(path)}"
     if not path.is_file():
-        raise InstallError(f"{path}: is not a file; nothing was changed")
+        raise InstallError(f"{path}: expected a regular file; nothing was changed")
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -120,21 +120,23 @@ def parse_record(data: bytes, path: Path) -> Record:
     """
     try:
         if len(data) > MAX_RECORD_BYTES:
-            raise ValueError("larger than any record of bgfmt's")
+            raise ValueError("the file is larger than any record of bgfmt")
         return {name: _parse_entry(name, **fields) for name, fields in json.loads(data).items()}
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         reason = " ".join(str(error).split())[:100]
-        raise InstallError(f"{path}: bgfmt did not write this: {reason}; nothing was changed") from None
+        raise InstallError(
+            f"{path}: the record was not written by bgfmt: {reason}; nothing was changed"
+        ) from None
 
 
 def _parse_entry(name: str, installed: list[str], kept: list[str]) -> Entry:
     """Check the fields of an entry of a record; ValueError or TypeError for what bgfmt does not write."""
     names = re.compile(rf"{re.escape(name + KEPT)}(-[0-9]{{1,6}})?")
     if name not in NAMES or not isinstance(installed, list) or not isinstance(kept, list):
-        raise ValueError(f"an entry {name[:60]!r}")
+        raise ValueError(f"{name[:60]!r} is not a valid entry")
     for one in kept:
         if not names.fullmatch(one):
-            raise ValueError(f"a kept file {one[:60]!r}")
+            raise ValueError(f"{one[:60]!r} is not a valid name of a kept file")
     return Entry(tuple(installed), tuple(kept))
 
 

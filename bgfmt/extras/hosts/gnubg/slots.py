@@ -92,7 +92,7 @@ def install(
             raise InstallError(f"{folder}: no such folder; is {HOSTS[where.host]} installed?")
         with lock_folder(folder):
             if target.exists() and os.path.samefile(source, target) and not (link and target.is_symlink()):
-                raise InstallError(f"{target}: is the same file already")
+                raise InstallError(f"{target}: this slot has the same file already")
             kept = changes.install_file(source, target, sha256=sha256, link=link)
             if where.host == "gnubg-nn" and slot == "os0":
                 changes.install_file(source, folder / SECOND_COPY, sha256=sha256, link=link)
@@ -110,7 +110,9 @@ def _slot(examined: Examination, slot: str | None, host: str) -> str:
     if slot is None:
         slot = next((one for one in examined.slots if one in HOST_SLOTS[host]), None)
         if slot is None:
-            raise InstallError(f"{examined.file}: {HOSTS[host]} has no slot for it")
+            raise InstallError(
+                f"{examined.file}: {HOSTS[host]} has no slot for a table of this kind and size"
+            )
         return slot
     slot = _parse_slot(slot)
     if slot not in examined.slots:

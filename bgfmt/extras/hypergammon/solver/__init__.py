@@ -69,20 +69,22 @@ class HypergammonSolver(Solver):
         super().__init__(points, chequers, recipe=recipe)
         name = self.recipe.name
         if points != PLACES:
-            raise SolverError(f"hypergammon has {PLACES} points, with the bar, not {points}")
+            raise SolverError(f"hypergammon must have {PLACES} points (with the bar), not {points}")
         if chequers not in (1, 2, 3):
-            raise SolverError(f"hypergammon has 1, 2 or 3 chequers a side, not {chequers}")
+            raise SolverError(f"hypergammon must have 1, 2 or 3 chequers a side, not {chequers}")
         if not isinstance(restart, Hypergammon | Iteration | None):
-            raise SolverError(f"numbers to start from: a {restart.kind} table, not a hypergammon one")
+            raise SolverError(
+                f"the table to start from must be a hypergammon table, not a {restart.kind} table"
+            )
         if restart is not None and restart.chequers != chequers:
             raise SolverError(
-                f"a solve of {chequers} chequers cannot start from numbers of {restart.chequers}"
+                f"a solve of {chequers} chequers cannot start from a table of {restart.chequers}"
             )
         if isinstance(restart, Iteration) and restart.recipe != name:
             raise SolverError(f"a solve by recipe {name} cannot continue one with recipe {restart.recipe}")
         limit = THRESHOLDS[name] if threshold is None else threshold
         if not 0 <= limit <= 1:
-            raise SolverError(f"a threshold lies between 0 and 1, not at {limit}")
+            raise SolverError(f"the threshold must be from 0 to 1, not {limit}")
         self.limit: Any = np.float32(limit) if name == "gnubg" else float(limit)
         self.restart = restart
         self.sweeping = sweeping

@@ -90,7 +90,7 @@ def read(path: PathLike, chequers: int, recipe: str, begun: str) -> Iteration:
     name = os.fspath(path)
     n = board.count(PLACES, chequers)
     if not is_state(path):
-        raise SolverError(f"{name}: not the state of a hypergammon solve")
+        raise SolverError(f"{name}: is not the state of a hypergammon solve")
     with open_source(path) as source:
         data = source.buffer
         if hashlib.sha256(data[:-CHECKSUM_BYTES]).digest() != bytes(data[-CHECKSUM_BYTES:]):

@@ -39,7 +39,7 @@ def _natural(**numbers: int) -> None:
     """Check that numbers are integers up to 100,000; PositionError if not."""
     for name, value in numbers.items():
         if value != int(value) or abs(value) > 100_000:
-            raise PositionError(f"{name} must be a whole number of moderate size, not {value!r}")
+            raise PositionError(f"{name} must be a whole number that is not too large, not {value!r}")
 
 
 # -- Peelle, part 1: expected rolls ----------------------------------------------------------------------
@@ -60,7 +60,7 @@ def Rolls(counts: Counts, *, exact: bool = False) -> Number:
     """
     side = counts if isinstance(counts, Side) else Side(*counts)
     if side.bar:
-        raise PositionError(f"{side}: Rolls is defined for chequers on points")
+        raise PositionError(f"{side}: Rolls needs chequers on points, not on the bar")
     if exact or side.chequers <= 3:
         return _mean(side) if exact else float(_mean(side))
     points = max(6, side.highest)

@@ -155,7 +155,7 @@ def hash_(side: str, points: int, rank: bool, as_json: bool) -> None:
         on = orders.ross_unrank(int(side), points=points)
         _say("Ross's hash", [on.count(point) for point in range(1, points + 1)], as_json)
     else:
-        raise click.UsageError(f"{side!r}: expected a rank, a whole number")
+        raise click.UsageError(f"{side!r}: expected a rank (a whole number)")
 
 
 @articles.command()
@@ -230,7 +230,7 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> None:
     mode = words[0] if words and words[0] in MODES else "play"
     rest = words[1:] if words and words[0] in MODES else words
     if rest and mode not in ("replay", "explain"):
-        raise click.UsageError(f"{rest[0]!r}: modes are {', '.join(MODES)}")
+        raise click.UsageError(f"{rest[0]!r}: the mode must be one of {', '.join(MODES)}")
     options.refuse_ignored(mode, " ".join(choices.keys() - {"pairs", *MODES[mode].split()}))
     engine_modes.run(engine_modes.Request(name=name, mode=mode, words=rest, **choices))
 
@@ -274,12 +274,12 @@ def label(
       bgfmt label races.csv -o labels.parquet --error 0.0002 --seed 7
     """
     if any(number is not None and math.isnan(number) for number in (error, seconds)):
-        raise click.UsageError("--error and --seconds are numbers, not nan")
+        raise click.UsageError("--error and --seconds must be numbers, not nan")
     if os.path.splitext(output)[1] not in labels.FORMS:
-        raise click.UsageError(f"{output}: labels are written as {', '.join(labels.FORMS)}")
+        raise click.UsageError(f"{output}: the file of labels must end in {', '.join(labels.FORMS)}")
     if file.endswith(labels.FORMS) and not file.endswith(".csv"):
         raise click.UsageError(
-            f"{file}: positions are read a line each, or from a .csv with a column `position`"
+            f"{file}: expected a text file with a position on each line, or a .csv with a column `position`"
         )
     with ExitStack() as stack:
         lines = stack.enter_context(
@@ -325,7 +325,7 @@ def new_format(name: str, folder: Path | None) -> None:
             f"{name[:40]!r}: expected at most 16 small letters, digits and single hyphens", param_hint="NAME"
         )
     if name in registry.FORMATS.points:
-        raise click.BadParameter(f"{name!r} is a format that bgfmt has", param_hint="NAME")
+        raise click.BadParameter(f"{name!r} is the name of a format of bgfmt already", param_hint="NAME")
     folder = folder or Path(f"bgfmt-{name}")
     if folder.exists():
         raise OutputExistsError(f"{folder}: exists already", replaceable=False)

@@ -226,7 +226,7 @@ def _suffix(path: str) -> str:
     """Return the suffix of an output file; UsageError if games cannot be written in that form."""
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in WRITERS:
-        raise click.UsageError(f"{path}: games are written as {' or '.join(WRITERS)}")
+        raise click.UsageError(f"{path}: the file of games must end in {' or '.join(WRITERS)}")
     return suffix
 
 
@@ -251,7 +251,9 @@ def _explain(request: Request, engine: Engine) -> None:
     words = request.words
     as_json = request.as_json
     if not 1 <= len(words) <= 2:
-        raise click.UsageError("explain takes a position and perhaps a roll (sides in quotes)")
+        raise click.UsageError(
+            "explain takes a position (in quotes if it has blanks) and, optionally, a roll"
+        )
     state = GameState.parse(words[0])
     state.position.check()
     dice = parse_roll(words[1]) if len(words) > 1 else state.dice
@@ -260,7 +262,7 @@ def _explain(request: Request, engine: Engine) -> None:
     elif isinstance(engine, Bkg):
         _position(engine, state, as_json)
     else:
-        raise click.UsageError(f"name a roll: engine {engine.name} explains plays only")
+        raise click.UsageError(f"the roll is missing: engine {engine.name} can only explain plays")
 
 
 def _plays(engine: Engine, state: GameState, as_json: bool) -> None:

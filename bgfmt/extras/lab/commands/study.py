@@ -101,7 +101,7 @@ def _score(asked: dict[str, Any]) -> Score | None:
     if away is not None:
         return Score(parse_away(away), load(met or DEFAULT, extend=bool(extend)), player=player or 0)
     if met is not None or extend:
-        raise click.UsageError("a match equity table is for a score: name it with --away")
+        raise click.UsageError("a match equity table needs a score: --away A-B")
     return None
 
 

@@ -150,11 +150,11 @@ def parse_play(text: str, position: Position, dice: tuple[int, int], plays: list
     if text.isdecimal():
         if 1 <= int(text) <= len(plays):
             return plays[int(text) - 1]
-        raise PositionError(f"the list has numbers 1 to {len(plays)}")
+        raise PositionError(f"the number must be from 1 to {len(plays)}")
     hops, marks, rest = read_play(text)
     if rest or not hops:
         word = (rest or text)[:40]
-        raise PositionError(f"{word!r} is no move; a play is written such as 8/5 6/5, bar/20 or 6/off")
+        raise PositionError(f"{word!r} is not a move; write a play such as 8/5 6/5, bar/20 or 6/off")
     if any(not BAR >= start > end for start, end in hops):
         raise PositionError(f"{text[:40]!r} does not move towards the ace point")
     found = find(position, dice, hops, marks)

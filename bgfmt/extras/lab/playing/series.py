@@ -141,7 +141,7 @@ def play_compiled(
     CapabilityError for no games or a match.
     """
     if games < 1 or setting.length:
-        raise CapabilityError("a series is of at least one game, for money")
+        raise CapabilityError("a series must have at least one game, for money")
     kernel = engine.completion.kernel
     opening = setting.first is None
     position = setting.position if setting.first in (0, None) else setting.position.swapped()

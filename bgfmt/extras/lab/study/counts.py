@@ -30,7 +30,7 @@ def of_chequers(side: ArrayLike) -> Integers:
     """
     counts = np.asarray(side)
     if counts.ndim == 0 or counts.dtype.kind not in "iu":
-        raise PositionError(f"counts need whole numbers of shape (..., points), not {counts.shape}")
+        raise PositionError(f"counts must be whole numbers of shape (..., points), not {counts.shape}")
     missing = max(0, HOME - counts.shape[-1])
     return np.pad(counts.astype(np.int64), [(0, 0)] * (counts.ndim - 1) + [(0, missing)])
 

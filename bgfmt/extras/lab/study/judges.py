@@ -96,7 +96,9 @@ def of_table(table: Table, name: str | None, score: Score | None) -> Judge:
     what = (
         "both sides' cubeful equities" if score is None else "the match winning probabilities at that score"
     )
-    raise NotCoveredError(f"{name or table.kind}: rules are judged by {what} or the distributions of rolls")
+    raise NotCoveredError(
+        f"{name or table.kind}: rules can only be judged by {what} or the distributions of rolls"
+    )
 
 
 def by_equities(table: TwoSided, name: str | None) -> Judge:
@@ -105,7 +107,7 @@ def by_equities(table: TwoSided, name: str | None) -> Judge:
     Losses within the table's error are not wrong. name : of the file. NotCoveredError for a cubeless table.
     """
     if not table.cubeful:
-        raise NotCoveredError(f"{name or table.kind}: the table is cubeless and judges no doubles")
+        raise NotCoveredError(f"{name or table.kind}: the table is cubeless, so it cannot judge doubles")
 
     def worths(pairs: Pairs) -> Worths:
         """Return what positions are worth by the table's equities."""

@@ -250,7 +250,9 @@ def rule_quality(
     """
     rules = select_rules(names)
     if chequers is not None and not 1 <= chequers[0] <= chequers[1] <= MAX_CHEQUERS:
-        raise PositionError(f"a side has 1 to {MAX_CHEQUERS} chequers, not {chequers[0]} to {chequers[1]}")
+        raise PositionError(
+            f"a side must have 1 to {MAX_CHEQUERS} chequers, not {chequers[0]} to {chequers[1]}"
+        )
     sections = []
     for judge, table in _judges(databases, score, chequers):
         first, last = chequers or (1, judge.chequers)

@@ -38,7 +38,7 @@ def doubles(win: ArrayLike, rolls: ArrayLike, *, owned: bool = False, zone: Zone
     (True, False)
     """
     if zone not in LIMITS:
-        raise PositionError(f"the zone between 51 and 65 per cent is {', '.join(LIMITS)}, not {zone!r}")
+        raise PositionError(f"the zone between 51 and 65 per cent must be {', '.join(LIMITS)}, not {zone!r}")
     row = np.ceil(np.asarray(rolls, np.float64) - ROUNDING).astype(np.int64).clip(1, 5) - 1
     return np.asarray(np.asarray(win, np.float64) >= LIMITS[zone][int(owned)][row])
 

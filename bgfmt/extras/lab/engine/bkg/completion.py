@@ -85,7 +85,7 @@ class Completion:
             choices = allowed.get(field.name) or get_args(hints[field.name])
             if getattr(self, field.name) not in choices:
                 words = ", ".join(map(str, choices))
-                raise PositionError(f"{field.name} is {words}, not {getattr(self, field.name)!r}")
+                raise PositionError(f"{field.name} must be {words}, not {getattr(self, field.name)!r}")
 
     @classmethod
     def of(cls, words: dict[str, str]) -> Completion:
