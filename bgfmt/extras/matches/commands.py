@@ -254,7 +254,7 @@ def judge(
     did = [name.replace("_", " ") for name, yes in done.items() if yes]
     if (played is not None) + len(did) != 1:
         one_of = "one of --played PLAY, --double, --no-double, --take, --pass and --beaver"
-        raise click.UsageError(f"expected {'only one decision' if did else one_of}")
+        raise click.UsageError(f"expected {'one decision, not several' if did else one_of}")
     said = asking.split(words)
     if said.many:
         raise click.UsageError("only one position can be judged at a time")

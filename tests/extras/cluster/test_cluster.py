@@ -234,7 +234,10 @@ def test_a_worker_without_bgfmt_is_given_nothing(two: DaskWorkers, monkeypatch: 
         return found
 
     monkeypatch.setattr(distributed.Client, "get_versions", none)
-    with pytest.raises(ClusterError, match=r"cannot start or reach the cluster: bgfmt is not installed on the worker at tcp://.*$"):
+    with pytest.raises(
+        ClusterError,
+        match=r"cannot start or reach the cluster: bgfmt is not installed on the worker at tcp://.*$",
+    ):
         DaskWorkers(address_of(two))
 
 

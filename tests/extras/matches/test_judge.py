@@ -131,8 +131,8 @@ def test_the_only_play(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "said"),
     [
         ([POSITION], "expected one of --played"),
-        ([POSITION, "--double", "--played", "5/1"], "expected only one decision"),
-        ([POSITION, "--double", "--take"], "expected only one decision"),
+        ([POSITION, "--double", "--played", "5/1"], "expected one decision"),
+        ([POSITION, "--double", "--take"], "expected one decision"),
         ([POSITION, "--played", "5/1"], "no roll given"),
         ([POSITION, "--roll", "31", "--played", "5/2"], "not a legal play"),
         ([POSITION, "--roll", "31", "--played", "6/2"], "no chequer stands on 6"),
@@ -143,7 +143,7 @@ def test_the_only_play(capsys: pytest.CaptureFixture[str]) -> None:
         ([POSITION, "--double", "--cube", "opponent"], "the other side owns the cube"),
         ([POSITION, "--beaver", "--away", "3-3"], "no beavers"),
         ([POSITION, "--beaver", "--no-beavers"], "beavers are not in use here"),
-        ([POSITION, "--double", "--take"], "expected only one decision"),
+        ([POSITION, "--double", "--take"], "not several"),
         ([POSITION, "--double", "--away", "30-3"], "goes to 25"),
     ],
 )
