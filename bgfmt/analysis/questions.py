@@ -233,7 +233,7 @@ def rolls_of(text: str, roll: str | None, question: Question) -> tuple[Side | Ga
         return asked, [(high, low) for high, low, _ in ROLLS]
     dice = parse_roll(roll) if roll is not None else asked.dice if isinstance(asked, GameState) else None
     if dice is None:
-        raise PositionError(f"{text[:40]!r} has no dice; name the roll to play, such as 61")
+        raise PositionError(f"{text[:40]!r} has no dice; add the roll to play, such as 61")
     return asked, [(max(dice), min(dice))]
 
 

@@ -197,11 +197,10 @@ def choose_target(
             return fitting[0]  # which says itself why it cannot hold the table
     if len(holding) == 1:
         return holding[0]
-    reason = (
-        f"name the format to write ({', '.join(f.name for f in holding) or ', '.join(formats.all_formats())})"
-    )
+    possible = ", ".join(f.name for f in holding) or ", ".join(formats.all_formats())
+    reason = f"the format to write is missing ({possible})"
     if suffix and not fitting and (own is not None or what):
-        reason = f"no format uses the suffix {suffix!r}; name the format to write"
+        reason = f"no format uses the suffix {suffix!r}; give the format to write"
     elif fitting and not holding:
         names = ", ".join(f.name for f in fitting)
         what = what or f"a {table.kind} table"

@@ -63,7 +63,7 @@ FOREIGN_STARTS = {
     (b"7z\xbc\xaf",): "is a 7z archive; unpack it first",
     (b"PK\x03\x04", b"PK\x05\x06"): "is a zip archive; unpack it first",
     (b"z251ymct",): "is text in base64; decode it first",
-    (b"[current]", b"<?xml"): "is text, perhaps a match equity table, which `bgfmt met` shows",
+    (b"[current]", b"<?xml"): "is text; if it is a match equity table, `bgfmt met` reads it",
     (b"<!doctype html", b"<html"): "is an HTML page, not the file to download",
     (b"version https://git-lfs",): "is a pointer of git-lfs, not the file; `git lfs pull` fetches the file",
 }
@@ -430,7 +430,7 @@ def _select_candidate(
         return candidates[0]
     words = ((form, (f"{key}={value:d}" for key, value in fields.items())) for form, fields in candidates)
     texts = tuple(f"{form.name}:{','.join(said)}" for form, said in words)
-    what = f"no header, and it fits more than one table; name one: {' or '.join(texts)}"
+    what = f"the file has no header and fits more than one table; give one: {' or '.join(texts)}"
     raise UnknownFormatError(f"{source.name}: {what}", readings=texts)
 
 

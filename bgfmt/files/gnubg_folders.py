@@ -110,7 +110,7 @@ def own_folders(host: str) -> tuple[Path, Path]:
     variable, module = PACKAGES[host]
     spec = importlib.util.find_spec(module)
     if spec is None or not spec.submodule_search_locations:
-        reason = f"the Python package {module} is not installed here; name the folder that {variable} names"
+        reason = f"the Python package {module} is not installed here; give its data folder in {variable}"
         raise InstallError(reason)
     data = Path(next(iter(spec.submodule_search_locations))) / "data"
     return data, data

@@ -95,7 +95,7 @@ class Outlet:
 
 HEAD_BYTES = 512
 ROLLS = 32  # length of a 16-bit distribution
-NO_GAMMONS = "the table has no gammon distributions; solve it anew to get them"
+NO_GAMMONS = "the table has no gammon distributions; solve it again to get them"
 GAMMONS_DROPPED = "the gammon distributions are dropped"
 T = TypeVar("T", bound=Table)
 

@@ -107,7 +107,7 @@ class Bgsage(RollsFormat):
 
     def refusal(self, table: OneSided, options: Options) -> str | None:
         if (table.points, table.chequers) != (POINTS, CHEQUERS):
-            return f"bgsage holds 6 points and 15 chequers only, not {table.points} and {table.chequers}"
+            return f"bgsage can only hold 6 points and 15 chequers, not {table.points} and {table.chequers}"
         return super().refusal(table, options)
 
     def losses(self, table: OneSided, options: Options) -> list[str]:

@@ -62,7 +62,7 @@ class AnyTable(Format[Table]):
         return [name for name in super().kinds() if tables.KINDS[name].rules(1, 1)]
 
     def refusal(self, table: Table, options: Options) -> str | None:
-        return table.check() if table.arrays() else f"{self.name} holds tables, not {table.kind}"
+        return table.check() if table.arrays() else f"{self.name} can only hold tables, not {table.kind}"
 
 
 def foreign_file_error(name: str, what: str, lacks: str) -> UnknownFormatError:
@@ -70,8 +70,8 @@ def foreign_file_error(name: str, what: str, lacks: str) -> UnknownFormatError:
 
     name : the file. what : the type of the file. lacks : the part that would describe the table.
     """
-    why = f"it has no {lacks}, which is lost where another program saves the file"
-    again = "`bgfmt convert` makes it anew from the database"
+    why = f"it has no {lacks}, which is lost when another program saves the file"
+    again = "`bgfmt convert` writes it again from the database"
     return UnknownFormatError(f"{name}: {what}, but no table of bgfmt's: {why}; {again}")
 
 

@@ -233,7 +233,7 @@ def _member(source: Source, info: zipfile.ZipInfo, base: int, follows: int) -> M
     if begin < base or info.file_size < 0:
         raise refuse("inside the archive", f"one at {begin}")
     if info.compress_type != zipfile.ZIP_STORED:
-        raise refuse("stored plain", "it compressed: unpack the archive, and pack it anew by `zip -0`")
+        raise refuse("stored plain", "it compressed: unpack the archive, and pack it again by `zip -0`")
     if info.flag_bits & ~8 or info.file_size != info.compress_size:
         raise refuse("stored plain", f"flags {info.flag_bits:#x}")
     head = source.bytes(begin, LOCAL_SIZE, "archive")

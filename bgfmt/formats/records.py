@@ -162,9 +162,9 @@ def unknown(table: Table) -> Iterator[str]:
     """Yield, as text, each statement of a table (recipe, metadata) that no program known to bgfmt writes."""
     policy = getattr(table, "gammon_policy", "")
     if policy not in ("", "race"):
-        yield f"the gammon policy {policy!r}, which is none that bgfmt knows"
+        yield f"the gammon policy {policy!r}, which bgfmt does not know"
     if table.recipe and table.recipe not in known_recipes():
-        yield f"the recipe {table.recipe!r}, which is none that bgfmt knows"
+        yield f"the recipe {table.recipe!r}, which bgfmt does not know"
     for record in table.carried:
         text = record.inconsistency(table) if isinstance(record, Record) else None
         if text:

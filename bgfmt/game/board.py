@@ -277,7 +277,9 @@ def rank_array(counts: ArrayLike, first: int = 0) -> NDArray[np.int64]:
     """
     rows = np.asarray(counts)
     if rows.ndim == 0 or rows.dtype.kind not in "iub" or not 1 <= rows.shape[-1] <= BAR:
-        raise PositionError(f"counts need shape (..., 1 to {BAR}) of integers, not {rows.shape} {rows.dtype}")
+        raise PositionError(
+            f"counts must be integers of shape (..., 1 to {BAR}), not {rows.shape} {rows.dtype}"
+        )
     points = rows.shape[-1]
     if rows.size and (rows.min() < 0 or rows.max() > MAX_CHEQUERS):
         row = first + int(((rows < 0) | (rows > MAX_CHEQUERS)).any(axis=-1).argmax())

@@ -85,5 +85,5 @@ def choose_recipe(named: str | Recipe | None, known: Sequence[str], kind: str) -
         near = suggest_nearest(name, RECIPES)
         raise SolverError(f"no recipe {name!r}{near}; known: {', '.join(RECIPES)}")
     if name not in known:
-        raise SolverError(f"{kind} tables are solved by recipe {' or '.join(known)}, not by {name}")
+        raise SolverError(f"{kind} tables can only be solved by recipe {' or '.join(known)}, not by {name}")
     return RECIPES[name]

@@ -39,7 +39,7 @@ def check_output(path: PathLike, *, force: bool = False) -> None:
         taken = os.path.islink(name)
     else:
         if stat.S_ISDIR(status.st_mode):
-            raise IsADirectoryError(errno.EISDIR, "is a folder; name a file in it", name)
+            raise IsADirectoryError(errno.EISDIR, "is a folder; give the name of a file in it", name)
         require_regular(status, name)
         taken = True
     if taken and not force:

@@ -417,7 +417,7 @@ class Table:
 
     def _within(self, number: int) -> int:
         if not 0 <= number < self.entries:
-            raise NotCoveredError(f"position number {number} lies beyond the last, {self.entries - 1}")
+            raise NotCoveredError(f"position number {number} is beyond the last, {self.entries - 1}")
         return number
 
     # -- look-up -----------------------------------------------------------------------------------------
@@ -616,7 +616,7 @@ class OfOneSide(Table):
         if isinstance(asked, Position):
             return f"a {self.kind} table answers for one side at a time"
         if not isinstance(asked, Side):
-            return f"a side, such as Side(0, 1, 1), not {asked!r}"
+            return f"expected a side, such as Side(0, 1, 1), not {asked!r}"
         return self.covers_side(asked)
 
     def unrank(self, number: int) -> Side:
@@ -641,7 +641,7 @@ class OfBothSides(Table):
         if isinstance(asked, Side):
             return f"a {self.kind} table needs both sides, the one on roll first (side / side)"
         if not isinstance(asked, Position):
-            return f"a position, such as Position(Side(0, 1), Side(0, 1, 1)), not {asked!r}"
+            return f"expected a position, such as Position(Side(0, 1), Side(0, 1, 1)), not {asked!r}"
         return self.covers_side(asked.us) or self.covers_side(asked.them)
 
     def unrank(self, number: int) -> Position:

@@ -89,7 +89,7 @@ class HyperSides(OfBothSides):
     def check(self) -> str | None:
         if self.points != POINTS or not 1 <= self.chequers <= MAX_CHEQUERS:
             wanted = f"{POINTS} points and 1 to {MAX_CHEQUERS} chequers"
-            return f"hypergammon has {wanted}, not {self.points} and {self.chequers}"
+            return f"hypergammon must have {wanted}, not {self.points} and {self.chequers}"
         return super().check()
 
     def covers_side(self, side: Side) -> str | None:
@@ -119,7 +119,7 @@ class HyperSides(OfBothSides):
         return {1: 1.0, 2: 9.0}.get(self.chequers, 260.0)
 
     def _corner(self, p: int, c: int) -> Self:
-        raise CapabilityError(f"a {self.kind} table cannot be cut down: fewer chequers are another game")
+        raise CapabilityError(f"a {self.kind} table cannot be reduced: fewer chequers are another game")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

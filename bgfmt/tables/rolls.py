@@ -311,7 +311,7 @@ class NormalOneSided(OfMeans):
         yield Breach("finite", np.asarray(~good), "a mean or deviation is negative or not a number")
 
     def coarser(self) -> tuple[Coarser, ...]:
-        lost = "only the mean rolls are kept, not the deviations or gammons"
+        lost = "only the mean rolls are stored, not the deviations or gammons"
         return (Coarser(MeanRolls, self.to_mean_rolls, lost),)
 
     def to_mean_rolls(self) -> MeanRolls:
@@ -441,7 +441,7 @@ class OneSided(OfRolls):
     def check(self) -> str | None:
         rows = [r for r in (self.bearoff, self.gammon) if r is not None]
         if any(len(r.shape) == 2 and not 1 <= r.shape[1] <= MAX_ROLLS for r in rows):
-            return f"distributions have 1 to {MAX_ROLLS} rolls, not {rows[0].shape[1]}"
+            return f"distributions must have 1 to {MAX_ROLLS} rolls, not {rows[0].shape[1]}"
         return super().check()
 
     def facts(self) -> dict[str, Any]:

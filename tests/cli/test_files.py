@@ -158,7 +158,9 @@ def test_convert_names_both_files_of_one_name(capsys: pytest.CaptureFixture[str]
 
 def test_a_folder_as_output_is_named_by_o(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert f"-o {tmp_path}" in fails(capsys, "convert", OS, tmp_path)
-    assert "is a folder; name a file in it" in fails(capsys, "solve", "one-sided", "1", "-o", tmp_path)
+    assert "is a folder; give the name of a file in it" in fails(
+        capsys, "solve", "one-sided", "1", "-o", tmp_path
+    )
 
 
 def test_convert_to_gnubg_chooses_by_the_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_faults_that_reading_survives_are_named() -> None:
         "length_too_big": "the header says 99,999",
         "length_too_small": "the header says 1,000",
         "no_free_list": "no readable free list",
-        "dir_size_40": "no whole number of entries",
+        "dir_size_40": "not a whole number of entries",
     }
     for path in GOOD:
         found = container(path).problems()

@@ -273,7 +273,7 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SolverError, match="no recipe 'xg'"):
         one_sided(6, recipe="xg")
     with pytest.raises(
-        SolverError, match="normal-distribution tables are solved by recipe gnubg, not by exact"
+        SolverError, match="normal-distribution tables can only be solved by recipe gnubg, not by exact"
     ):
         one_sided(6, normal=True, recipe="exact")
     monkeypatch.setattr("bgfmt.solver.machine.available_memory", lambda: 1000)

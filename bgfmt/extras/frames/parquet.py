@@ -93,7 +93,7 @@ class Parquet(AnyTable):
         settings = _settings(table, options)
         names = [column.name for column in flat.columns(table)]
         if settings.compression not in COMPRESSIONS:
-            return f"parquet: compression is {' or '.join(COMPRESSIONS)}, not {settings.compression!r}"
+            return f"parquet: compression must be {' or '.join(COMPRESSIONS)}, not {settings.compression!r}"
         unknown = [name for name in settings.columns if name not in names]
         if unknown:
             return no_column(table.kind, unknown[0], names)

@@ -355,7 +355,7 @@ class Engine:
         length = self.session.get("length", 0)
         (mine, other) = self.session.get("score", (0, 0))
         if length and max(mine, other) >= length:
-            text = f"no match to {length} stands at {mine} to {other}"
+            text = f"a match to {length} points cannot have the score {mine} to {other}"
             raise ProtocolError("bad_argument", text, "bad_value")
         value, owner = self.session.get("cube", (1, "centered"))
         return GameState.of(

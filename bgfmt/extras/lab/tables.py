@@ -251,7 +251,7 @@ def sizes(points: int, chequers: int) -> str | None:
     """Return why there is no Gillogly table of this size, None if there is one."""
     if points == POINTS and chequers in CHEQUERS.values():
         return None
-    return f"BKG's table has 6 points and 15 chequers (union) or 8, not {points} and {chequers}"
+    return f"BKG's table must have 6 points and 15 chequers (union) or 8, not {points} and {chequers}"
 
 
 # -- expected points ---------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ class ExpectedPoints(Millionths, OfRaces):
 
     def _corner(self, p: int, c: int) -> Self:
         """Raise CapabilityError: smaller tables are solved, not cut out."""
-        raise CapabilityError(f"a {self.kind} table is not cut down; solve one of {p}x{c} instead")
+        raise CapabilityError(f"a {self.kind} table cannot be reduced; solve one of {p}x{c} instead")
 
     def lookup(self, asked: Side | Position) -> Points:
         """Look up a position and return its expected points."""

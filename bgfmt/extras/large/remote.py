@@ -395,7 +395,9 @@ class Web:
         """Return the body, which must be exactly these bytes."""
         first, last, _ = self._parse_content_range(response)
         if (first, last) != (offset, offset + size - 1):
-            asked = f"asked for {size:,} bytes at {offset:,}, the server sent bytes {first} to {last}"
+            asked = (
+                f"{size:,} bytes at {offset:,} were requested, but the server sent bytes {first} to {last}"
+            )
             raise NetworkError(f"{self.name}: {asked}", response.status)
         data = self._read(response, size, size + 1)
         if len(data) > size:

@@ -173,7 +173,9 @@ class Zarr(Format[StoredEquities]):
         spec = parse_description(source.bytes(offset, source.size - offset, "description"), source.name)
         store = getattr(source, "store", None)
         if store is None:
-            raise CapabilityError(f"{source.name}: the description of a store; open the folder it lies in")
+            raise CapabilityError(
+                f"{source.name}: this is the description of a store; open its folder instead"
+            )
         needed, size = chunk_bytes(store, spec)
         if spec.state != "whole" or size != needed:
             what = "store" if spec.state == "whole" else "store whose solve is not finished"

@@ -399,7 +399,7 @@ class GnubgFormat(ArrayFormat[T]):
         headed = _has_header(reading.table)
         notes = [] if headed else ["it has no header"]
         if size >= FOUR_GIB:
-            notes.append(f"{size:,} bytes lie beyond its 32-bit offsets (4 GiB)")
+            notes.append(f"{size:,} bytes are more than its 32-bit offsets can address (4 GiB)")
         return {"gnubg_name": None, "gnubg_reads": headed and size < FOUR_GIB, "notes": notes}
 
     # -- writing ----------------------------------------------------------------------------------------

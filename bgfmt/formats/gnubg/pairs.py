@@ -68,7 +68,7 @@ class GnubgTwoSided(GnubgFormat[TwoSided]):
         if table.exact:
             return "gnubg-ts holds 16-bit integers, not exact float64 equities; npz holds those"
         if options.get("cubeful") and not table.cubeful:
-            return "a cubeless table has no cubeful equities; solve it anew to get them"
+            return "a cubeless table has no cubeful equities; solve it again to get them"
         return super().refusal(table, options)
 
     def losses(self, table: TwoSided, options: Options) -> list[str]:

@@ -175,7 +175,7 @@ class Container(Sequence[Noun]):
             said = f"the header says {head.length:,} bytes, the file has {size:,}"
             faults.append(f"{said}: changing it would damage it")
         if head.directory[1] % head.version.dtype.itemsize:
-            faults.append(f"the directory's {head.directory[1]} bytes are no whole number of entries")
+            faults.append(f"the directory's {head.directory[1]} bytes are not a whole number of entries")
         if wrong := self.free_list[1]:
             return [*faults, f"no readable free list ({wrong}): it can be read but not changed"]
         over = [begin for end, begin in self.gaps(1 << 62) if begin < end]

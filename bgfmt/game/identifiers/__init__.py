@@ -187,7 +187,7 @@ def _nothing(text: str) -> PositionError:
     named = re.search(r"\bposition\W+(?=\S*[\d+/])([A-Za-z0-9+/]{10,18})(?![\w+/])", text, re.I)
     text = named[1] if named else text
     if re.fullmatch(r"(?=.*[A-Z])(?=.*[a-z0-9+/])[A-Za-z0-9+/]{10,18}", text):
-        what = f"{text!r}: a Position ID has 14 characters and a Match ID 12, not {len(text)}"
+        what = f"{text!r}: a Position ID must have 14 characters and a Match ID 12, not {len(text)}"
     elif re.search(_DRAWN, text):
         what = "the text has a drawn board only; paste its XGID or Position ID too"
     elif re.match(r"xgid\W", text, re.I):

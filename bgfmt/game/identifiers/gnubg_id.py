@@ -174,7 +174,7 @@ def position_ids(counts: ArrayLike) -> NDArray[np.bytes_]:
     """
     rows = np.asarray(counts)
     if rows.ndim != 3 or rows.shape[1:] != (2, 25) or rows.dtype.kind not in "iu":
-        raise PositionError(f"counts need shape (N, 2, 25) of integers, not {rows.shape}")
+        raise PositionError(f"counts must be integers of shape (N, 2, 25), not {rows.shape}")
     if rows.size and (rows.min() < 0 or rows.sum(axis=2).max() > 15):
         raise PositionError("a side must have 0 to 15 chequers")
     letters = _texts(_side_bits(rows[:, 0]), _side_bits(rows[:, 1]))

@@ -188,7 +188,7 @@ def test_plays_as_typed(text: str, roll: tuple[int, int], written: str) -> None:
         ("24/19", (5, 1), "point 19 is held"),
         ("13/9 6/5", (3, 1), "does not give that play"),
         ("13/10", (3, 1), "2 dice of 3-1 can be played"), ("0", (3, 1), "from 1 to 16"),
-        ("6/off", (6, 1), "no chequer is borne off while one stands on 24"),
+        ("6/off", (6, 1), "no chequer can be borne off while one is on 24"),
     ],
 )  # fmt: skip
 def test_refused_plays_are_explained(text: str, roll: tuple[int, int], why: str) -> None:

@@ -254,7 +254,7 @@ def uninstall_files(folder: Path, names: list[str], *, force: bool) -> list[str]
         entry = record.pop(name)
         beside = [*entry.kept[:-1], *([keep_file(folder / name)] if name in changed else [])]
         line = f"{folder / name}: {_restore(folder / name, entry, changed=name in changed)}"
-        lines.append(line + (f"; kept beside it: {', '.join(beside)}" if beside else ""))
+        lines.append(line + (f"; kept next to it: {', '.join(beside)}" if beside else ""))
         system.sync_folder(folder)
         write_record(folder, record)
     return lines

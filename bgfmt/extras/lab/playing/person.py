@@ -181,7 +181,7 @@ def why_not(position: Position, dice: tuple[int, int], plays: list[Play], hops: 
         if end == OFF:
             if highest > 6:
                 behind = "the bar" if highest == BAR else highest
-                return f"no chequer is borne off while one stands on {behind}"
+                return f"no chequer can be borne off while one is on {behind}"
             if max(dice) < start:
                 return f"no die of {rolled} bears off from point {start}"
             if start not in dice and highest > start and dice[0] != dice[1]:
