@@ -97,7 +97,7 @@ part_option = click.option(
 )
 as_option = click.option(
     "--as", "described", metavar="FORMAT[:KEY=VALUE,...]",
-    help="Read the file as FORMAT; if it has no header, give its size too: gnubg-ts:points=6,chequers=6.",
+    help="Read the file as FORMAT; if it has no header, give its size: gnubg-ts:points=6,chequers=6.",
 )  # fmt: skip
 
 

@@ -204,7 +204,7 @@ def choose_target(
     elif fitting and not holding:
         names = ", ".join(f.name for f in fitting)
         what = what or f"a {table.kind} table"
-        reason = f"{name or suffix} files ({names}) cannot hold {what}; name another format"
+        reason = f"{name or suffix} files ({names}) cannot hold {what}; give another format"
     raise FormatNeededError(f"{os.fspath(path)}: {reason}")
 
 

@@ -297,13 +297,17 @@ def read_directory(source: Source, offset: int, shape: Shape) -> Directory:
     )
     classes = Classes(table["shift"].astype(np.int64), table["frequencies"].astype(np.int64))
     if not classes.is_valid():
-        raise CorruptError(source.name, offset + parts["classes"].offset, "classes of 4096 parts", "others")
+        raise CorruptError(
+            source.name, offset + parts["classes"].offset, "classes whose frequencies sum to 4096", "others"
+        )
     strips = strip_offsets.tolist()
     rows = np.diff(shape.edges()).tolist()
     rising = all(8 * shape.groups * m < b - a for m, (a, b) in zip(rows, pairwise(strips), strict=True))
     if not (rising and strips[0] == shape.first_strip and strips[-1] == shape.size):
         at = offset + parts["begins"].offset
-        raise CorruptError(source.name, at, "strips one behind the other", strips[:4])
+        raise CorruptError(
+            source.name, at, f"strips that rise from {shape.first_strip} to {shape.size}", strips[:4]
+        )
     order = numbers.astype(np.int64)
     present = np.zeros(shape.positions, bool)
     present[order[order < shape.positions]] = True

@@ -63,7 +63,7 @@ def read_rows(path: str) -> list[Row]:
         else:
             rows = _csv_rows(path)
     except (ValueError, csv.Error) as error:
-        raise FormatError(f"{path}: no labels ({printable(error, 100)})") from None
+        raise FormatError(f"{path}: is not a file of labels ({printable(error, 100)})") from None
     if not rows:
         raise FormatError(f"{path}: not a file of labels: the first row has no column names")
     if "position" not in rows[0] and "us_1" in rows[0]:  # columns of a table that bgfmt exported

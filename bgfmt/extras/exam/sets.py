@@ -309,7 +309,7 @@ def load(path: str, name: str = "") -> Exam:
             error.filename is not None
         ):  # the file cannot be opened; zipfile and bz2 raise OSError without a name for damage
             raise
-        raise FormatError(f"{name}: not a set of questions (OSError)") from None
+        raise FormatError(f"{name}: is not a set of questions (OSError)") from None
     except Exception as error:  # zipfile, zlib and NumPy raise errors of many kinds for damaged archives
         raise FormatError(f"{name}: not a set of questions ({type(error).__name__})") from None
     if version != VERSION:

@@ -98,7 +98,7 @@ def split_name(text: str) -> tuple[str, str]:
     name, equals, path = text.partition("=")
     if equals and name and "/" not in name and not os.path.exists(text):
         if name.startswith(".") or not name.isprintable():
-            raise CapabilityError(f"{name!r} is not a valid name for a table")
+            raise CapabilityError(f"{name!r} is not a valid name of a table")
         return name, path
     return (Path(urlsplit(text).path).name or text) if is_url(text) else Path(text).name, text
 

@@ -248,7 +248,7 @@ def uninstall_files(folder: Path, names: list[str], *, force: bool) -> list[str]
     record = read_record(folder)
     changed = [name for name in names if _has_changed(folder / name, record[name])]
     if changed and not force:
-        raise InstallError(f"{folder / changed[0]}: has been changed since bgfmt installed it")
+        raise InstallError(f"{folder / changed[0]}: the file has been changed since bgfmt installed it")
     lines = []
     for name in names:
         entry = record.pop(name)
