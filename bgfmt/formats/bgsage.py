@@ -34,15 +34,15 @@ HEADER = Struct(
     "chequers" / Const(CHEQUERS, Int32ul),
     "columns" / Const(ROLLS, Int32ul),
     "positions" / Const(POSITIONS, Int32ul),
-    "gammon_rows" / Int32ul * "rows of the gammon section",
+    "gammon_rows" / Int32ul * "number of gammon rows",
 )
 FILE = Struct(
     "header" / HEADER,
     "distributions"
     / Array(POSITIONS, Array(ROLLS, Int16ul))
-    * "probability, in 65535ths, to bear off in exactly k rolls",
+    * "probability, in 65535ths, of bearing off in exactly k rolls",
     "mean rolls" / Array(POSITIONS, Float32l) * "mean number of rolls to bear off",
-    "gammon index" / Array(POSITIONS, Int32sl) * "row of the gammon section, or -1",
+    "gammon index" / Array(POSITIONS, Int32sl) * "number of the position's gammon row, or -1 if it has none",
     "gammon rows"
     / Array(this.gammon_rows, Array(ROLLS, Int16ul))
     * "probability, in 65535ths, that no chequer is off after k rolls",

@@ -26,10 +26,13 @@ PAIRED = board.count(POINTS, 6)
 FILE = Struct(
     "rolls"
     / Array(SIDES, Array(ROLLS, Int16ul))
-    * f"probability, in 65535ths, to bear off in exactly 0 to 31 rolls; {POINTS} points, 15 chequers",
+    * f"probability, in 65535ths, of bearing off in exactly k rolls, k from 0 to 31; {POINTS} points, 15 chequers",
     "pairs"
     / Array(PAIRED, Array(PAIRED, Array(1, Int16ul)))
-    * f"win probability of the side on roll, in 65535ths, record us * {PAIRED} + them; {POINTS} points, 6 chequers",
+    * (
+        f"win probability of the side on roll, in 65535ths, record us * {PAIRED} + them; "
+        f"{POINTS} points, 6 chequers"
+    ),
 )
 ROLLS_PART, PAIRS_PART = fields(FILE).values()
 FIRST = ROLLS_PART.size
