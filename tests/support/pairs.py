@@ -25,6 +25,18 @@ ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "fixtures" / "golden"
 PAGE = ROOT / "docs" / "formats" / "pairs.md"
 BEGIN, END = "<!-- made by python -m tests.support.pairs -->", "<!-- end -->"
+#: names on the page, where they differ from those of `tables`
+TITLES = {
+    "one-sided": "one-sided without gammons",
+    "one-sided, 6 points and 15 chequers": "one-sided without gammons, 6 points and 15 chequers",
+    "normal distributions": "one-sided, normal distributions",
+    "mean rolls": "one-sided, mean rolls",
+    "match score": "two-sided, for a match score",
+    "expected points": "two-sided, expected points",
+    "hypergammon-exact": "hypergammon, exact",
+    "two-sided-gammons": "two-sided with gammons",
+    "two-sided-jacoby": "two-sided with gammons, Jacoby rule",
+}
 
 
 @cache
@@ -103,13 +115,15 @@ def lossy(table: Table) -> list[str]:
 
 
 def page() -> str:
-    """The table of the page: a sort of table a line."""
+    """The table of the page: a line for the sorts of tables that the same formats hold."""
     lines = ["| table | formats that hold it whole | with `--lossy` also |", "| --- | --- | --- |"]
+    rows: dict[str, list[str]] = {}
     for name, table in tables().items():
         whole, more = (
             ", ".join(f"[{form}]({form}.md)" for form in names) for names in (holders(table), lossy(table))
         )
-        lines.append(f"| {name} | {whole} | {more} |")
+        rows.setdefault(f"{whole} | {more} |", []).append(TITLES.get(name, name))
+    lines += [f"| {'; '.join(names)} | {cells}" for cells, names in rows.items()]
     return "\n".join(lines)
 
 
