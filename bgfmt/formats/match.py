@@ -41,10 +41,10 @@ FIRST = Struct(
     "points" / Int8ul,
     "chequers" / Int8ul,
     "away" / Array(2, Int8ul) * "points that a and b need",
-    "player" / Int8ul * "which player of the match equity table, 0 or 1, a is",
+    "player" / Int8ul * "0 or 1: the player of the match equity table that a is",
     "flags"
     / Int8ul
-    * "1: columns with a on roll serve for both players; 2: a side may have fifteen chequers; or both, 3",
+    * "sum of 1 if columns with a on roll are valid for both players, and 2 if a side may have fifteen chequers",
     "columns" / Int16ul * "number of columns",
     "results" / Int16ul * "number of results",
     "block_rows" / Int32ul * "rows of a block",
@@ -64,9 +64,9 @@ RESULT = Struct(
 CRC = Int32ul
 HEADER = Struct(
     *FIRST.subcons,
-    "states" / Array(this.columns, COLUMN) * "what each column is of",
-    "wins" / Array(this.results, RESULT) * "match winning probabilities (MWC) after each result",
-    "crc" / CRC * "CRC-32 of all before it",
+    "states" / Array(this.columns, COLUMN) * "the cube state of each column",
+    "wins" / Array(this.results, RESULT) * "match winning probabilities (MWC) after each result of a game",
+    "crc" / CRC * "CRC-32 of all bytes before it",
 )
 ALIGNMENT = 64
 NUMBER = Float32l
@@ -76,7 +76,7 @@ FILE = Struct(
     "numbers" / Array(this.n, Array(this.n, Array(this.columns, NUMBER))),
     "checksums of the blocks"
     / Array(this.blocks, CRC)
-    * "CRC-32 of each block of rows of the numbers, the last one shorter",
+    * "CRC-32 of each block of rows of `numbers`; the last block can be shorter",
 )
 
 

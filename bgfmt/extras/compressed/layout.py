@@ -39,48 +39,48 @@ ESCAPE = 63
 FREQUENCY_SUM = 4096
 HEADER = Struct(
     "magic" / Const(MAGIC),
-    "version" / Int16ul * "1; 3 where the equities count gammons, 4 where they do so by Jacoby's rule",
+    "version" / Int16ul * "1; 3 if the equities count gammons, 4 if they do so with the Jacoby rule",
     "points" / Int8ul * "1 to 25",
     "chequers" / Int8ul * "1 to 15",
     "columns" / Int8ul * "4 (cubeless, owned, centered, opponent) or 1 (cubeless)",
-    "block" / Int8ul * "records of a block, as the power of 2: 7 (128); 4 to 12 are allowed",
-    "groups" / Int16ul * "groups of positions",
+    "block" / Int8ul * "a block has 2^`block` records: 7 (128 records); 4 to 12 are allowed",
+    "groups" / Int16ul * "number of groups of positions",
     "positions" / Int32ul * "C(points + chequers, points)",
-    "facts_bytes" / Int32ul * f"bytes of facts, at most {MAX_FACTS_BYTES}",
-    "size" / Int64ul * "bytes of the whole table",
+    "facts_bytes" / Int32ul * f"size of `facts` in bytes, at most {MAX_FACTS_BYTES}",
+    "size" / Int64ul * "size of the whole table in bytes",
     "zero" / Const(bytes(28)),
-    "header_crc" / Int32ul * "CRC-32 of all before it",
+    "header_crc" / Int32ul * "CRC-32 of all bytes before it",
 )
 CLASS = Struct(
     "shift" / Int16ul * "0 to 15",
     "frequencies"
     / Array(SYMBOLS, Int16ul)
-    * f"of the symbols; 0 in class 0, in sum {FREQUENCY_SUM} in the others",
+    * f"of the symbols; all 0 in class 0, with sum {FREQUENCY_SUM} in the other classes",
 )
 TABLE = Struct(
     *HEADER.subcons,
     "classes" / Array(CLASSES, CLASS),
-    "begins" / Array(this.groups + 1, Int64ul) * "offset of each strip; and of the end of the table",
+    "begins" / Array(this.groups + 1, Int64ul) * "offsets of the strips, then that of the end of the table",
     "order" / Array(this.positions, Int32ul) * "the position number at each place",
-    "facts" / Array(this.facts_bytes, Int8ul) * "a JSON object as `extra` of [npz](npz.md), or nothing",
-    "directory_crc" / Int32ul * "CRC-32 of everything between the header's CRC-32 and this",
+    "facts" / Array(this.facts_bytes, Int8ul) * "a JSON object like `extra` of [npz](npz.md), or nothing",
+    "directory_crc" / Int32ul * "CRC-32 of all bytes between `header_crc` and this field",
 )
 COLUMN = Struct(
-    "wide" / Int16ul * f"16-bit factors, at most {MAX_WIDE}",
-    "narrow" / Int16ul * f"8-bit factors, at most {MAX_NARROW}",
-    "pairs" / Int16ul * f"pairs of 4-bit factors, at most {MAX_PAIRS}",
+    "wide" / Int16ul * f"number of 16-bit factors, at most {MAX_WIDE}",
+    "narrow" / Int16ul * f"number of 8-bit factors, at most {MAX_NARROW}",
+    "pairs" / Int16ul * f"number of pairs of 4-bit factors, at most {MAX_PAIRS}",
     "shifts" / Array(this.wide + this.narrow + this.pairs, Int8ul) * "of the factors in this order, 0 to 15",
 )
 STRIP_HEAD = Struct(
-    "size" / Int32ul * "bytes of the head",
-    "models" / Array(this.groups * this.columns, COLUMN) * "of each tile, one for each column of its records",
-    "crc" / Int32ul * "CRC-32 of all before it",
+    "size" / Int32ul * "size of the head in bytes",
+    "models" / Array(this.groups * this.columns, COLUMN) * "those of each tile, see below",
+    "crc" / Int32ul * "CRC-32 of all bytes before it",
 )
 INDEX = Struct(
     "begins"
     / Array(this.segments + 1, Int64ul)
-    * "offset of each row segment, row by row, in a row tile by tile; and of the end of the strip",
-    "crc" / Int32ul * "CRC-32 of all before it",
+    * "offsets of the row segments, row by row and in a row tile by tile, then that of the end of the strip",
+    "crc" / Int32ul * "CRC-32 of all bytes before it",
 )
 HEADER_BYTES = HEADER.sizeof()
 BEGIN = fields(INDEX, segments=0)["begins"].dtype

@@ -88,7 +88,11 @@ class Form:
         flag = "flag" / Default(word, number if self.first else -1)
         kind = "type" / word
         return Struct(
-            *((flag * "the form (e0 to e3) in the first byte, then zeros", kind) if self.first else (kind, flag)),
+            *(
+                (flag * "the form (e0 to e3) in the first byte, then zeros", kind)
+                if self.first
+                else (kind, flag)
+            ),
             "count" / word * "number of atoms, the product of the shape",
             "rank" / word * f"0 to {MAX_RANK}",
             "shape" / Array(this.rank, word) * "lengths of the axes",
