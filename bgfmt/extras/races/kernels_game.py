@@ -222,6 +222,60 @@ def _faces(
 
 
 @njit()
+def _fetch_exact(rests: Any, small: Any, ending: Any, k: int) -> None:
+    """Prefetch the exact values of boards with few chequers, well before they are read.
+
+    rests : where the exact values against each of the others begin in `ending`, negative for none. small : numbers of
+    the boards among those, negative for others.
+    """
+    for b in range(rests.size):
+        for x in range(small.size if rests[b] >= 0 else 0):
+            if small[x] >= 0:
+                fetch_line(ending.ctypes.data + (rests[b] + small[x]) * k * ending.itemsize)
+
+
+@njit()
+def _win(chances: Any, within: Any, still: Any) -> None:
+    """Set the win probabilities of a board on roll against each of the others.
+
+    within : probabilities of being off within each number of rolls. still : (rolls, others) those that the other side
+    is not.
+    """
+    for b in range(chances.size):
+        chances[b] = ONE
+    before = NONE
+    for j in range(still.shape[0]):
+        here = within[j] - before
+        if here != NONE:
+            before = within[j]
+            for b in range(chances.size):
+                chances[b] -= here * still[j, b]
+            if before == ONE:
+                break
+
+
+@njit()
+def _turn(row: Any, values: Any, doubling: Any, many: int) -> None:
+    """Set a row to the values of a board to the other side, which may be doubled before.
+
+    row, values : K numbers against each of the others. doubling : of the side on roll, see `solve`. many : how many
+    others there are.
+    """
+    may, passed, source, add, times = doubling
+    for i in range(values.size):
+        row[i] = -values[i]
+    for c in range(may.size):
+        if may[c]:
+            d = source[c] * many
+            plus = add[c]
+            factor = times[c]
+            most = passed[c]
+            for b in range(many):
+                doubled = min(plus + factor * values[d + b], most)
+                row[c * many + b] = -max(values[c * many + b], doubled)
+
+
+@njit()
 def _half(
     out: Any, rows: Any, lines: Any, chain: Any, mine: Any, t: int, other: Any, u: int, walking: bool, side: int,
     game: Any,
@@ -246,27 +300,22 @@ def _half(
         See `solve`.
     """
     doublings, wons, wholes, cubeless, ending, few = game
-    may, passed, source, add, times = doublings[1 - side]
     won = wons[side]
     lost = wons[1 - side]
-    k = may.size
+    k = wholes.size
     others = other.chosen[other.nexts[u] : other.nexts[u + 1]]
     their_within = other.within
     their_gains = other.gains
-    their_small = other.small
     many = others.size
     lanes = k * many
     begin = mine.layers[t + 1]
     end = mine.layers[t + 2]
     small = mine.small
-    rests = np.empty(
-        many, np.int64
-    )  # where the exact values against each of the others begin, negative for none
+    rests = np.empty(many, np.int64)
     for b in range(many):
-        rests[b] = ((1 - side) * few + their_small[others[b]]) * few if their_small[others[b]] >= 0 else -few
-        for x in range(begin, end if rests[b] >= 0 else begin):
-            if small[x] >= 0:  # prefetched well before they are read
-                fetch_line(ending.ctypes.data + (rests[b] + small[x]) * k * ending.itemsize)
+        place = other.small[others[b]]
+        rests[b] = ((1 - side) * few + place) * few if place >= 0 else -few
+    _fetch_exact(rests, small[begin:end], ending, k)
     all_exact = (rests >= 0).all()
     known = lines.shape[0] > 0
     faces = np.empty((0, 0), np.float32)
@@ -307,17 +356,7 @@ def _half(
                 rows[x - begin, i] = -low[i]
             continue
         if small[x] < 0 or not all_exact:
-            for b in range(wide):
-                chances[b] = ONE
-            before = NONE
-            for j in range(still.shape[0]):
-                here = within[x, j] - before
-                if here != NONE:
-                    before = within[x, j]
-                    for b in range(wide):
-                        chances[b] -= here * still[j, b]
-                    if before == ONE:
-                        break
+            _win(chances, within[x], still)
             for c in range(k):
                 for b in range(many):
                     wins[c * many + b] = chances[b]
@@ -346,17 +385,7 @@ def _half(
                 for b in range(many):
                     if rests[b] >= 0:
                         values[c * many + b] = ending[rests[b] + small[x], c]
-        for i in range(lanes):
-            rows[x - begin, i] = -values[i]
-        for c in range(k):
-            if may[c]:
-                d = source[c] * many
-                plus = add[c]
-                factor = times[c]
-                most = passed[c]
-                for b in range(many):
-                    doubled = min(plus + factor * values[d + b], most)
-                    rows[x - begin, c * many + b] = -max(values[c * many + b], doubled)
+        _turn(rows[x - begin], values, doublings[1 - side], many)
     total = np.empty(lanes)
     best = np.empty(lanes, np.float32)
     zero: Any = np.int64(0)
@@ -463,6 +492,69 @@ def estimates(
     return len(boards)
 
 
+@njit()
+def _add_values(
+    out: Any, worth: Any, reached: Any, at: Any, to: Any, first: int, last: int, spaces: Any, doublings: Any
+) -> None:
+    """Add the mean values of the games of a rollout to `out`, from the last half roll back to the first.
+
+    Parameters
+    ----------
+    out
+        See `roll_out`.
+    worth, reached
+        (half rolls, N, K times boards) the values of the boards on roll, and of those that they play to.
+    at, to
+        (half rolls, N) the board on roll, negative for none, and the one that it plays to.
+    first, last
+        The half rolls.
+    spaces, doublings
+        See `roll_out` and `solve`.
+    """
+    k = out.shape[2]
+    many = out.shape[1]
+    wrong = np.zeros((many, k, many))
+    later_wrong = np.zeros((many, k, many))
+    for h in range(last - 1, first - 1, -1):
+        side = h % 2
+        t = h // 2
+        u = t + side
+        mine = spaces[side]
+        other = spaces[1 - side]
+        may, passed, source, add, times = doublings[side]
+        n = other.nexts[u + 1] - other.nexts[u]
+        now = wrong
+        wrong = later_wrong
+        for i in range(many):
+            if at[h, i] < 0:
+                continue
+            x = mine.layers[t + 1] + to[h, i]
+            for j in range(many):
+                b = at[h + 1, j]
+                if b < 0:
+                    continue
+                y = other.chosen[other.nexts[u] + b]
+                more = h + 1 < last and mine.numbers[x] and (mine.small[x] < 0 or other.small[y] < 0)
+                for c in range(k):
+                    off = now[i, c, j] - reached[h, i, c * n + b] if more else 0.0
+                    now[i, c, j] = worth[h, i, c * n + b] + off
+                for c in range(k):
+                    value = now[i, c, j]
+                    if may[c]:
+                        d = source[c]
+                        taken = add[c] + times[c] * worth[h, i, d * n + b]
+                        if min(taken, passed[c]) > worth[h, i, c * n + b]:
+                            value = passed[c] if passed[c] <= taken else add[c] + times[c] * now[i, d, j]
+                    wrong[j, c, i] = -value
+        later_wrong = now
+        if h == first:
+            for i in range(many):
+                for c in range(k):
+                    for j in range(many):
+                        out[side, i, c] += now[i, c, j] / many
+                        out[1 - side, j, c] += now[i, c, j] / many
+
+
 @njit(
     f"f8.3C, u8, i1.1C, f4.1C, i8.1C, ({BOARDS}, {BOARDS}), {GAME}, i8, i8.2C, {TABLES}, ({EXPANDED}, "
     f"{EXPANDED}), ({BOARDS}, {BOARDS})"
@@ -547,44 +639,4 @@ def roll_out(
                 worth[h, i, :lanes] = held[at[h, i]]
                 reached[h, i, :lanes] = here[to[h, i]]
         h += 1
-    last = h
-    wrong = np.zeros((many, k, many))
-    later_wrong = np.zeros((many, k, many))
-    for h in range(last - 1, first - 1, -1):
-        side = h % 2
-        t = h // 2
-        u = t + side
-        mine = spaces[side]
-        other = spaces[1 - side]
-        may, passed, source, add, times = game[0][side]
-        n = other.nexts[u + 1] - other.nexts[u]
-        now = wrong
-        wrong = later_wrong
-        for i in range(many):
-            if at[h, i] < 0:
-                continue
-            x = mine.layers[t + 1] + to[h, i]
-            for j in range(many):
-                b = at[h + 1, j]
-                if b < 0:
-                    continue
-                y = other.chosen[other.nexts[u] + b]
-                more = h + 1 < last and mine.numbers[x] and (mine.small[x] < 0 or other.small[y] < 0)
-                for c in range(k):
-                    off = now[i, c, j] - reached[h, i, c * n + b] if more else 0.0
-                    now[i, c, j] = worth[h, i, c * n + b] + off
-                for c in range(k):
-                    value = now[i, c, j]
-                    if may[c]:
-                        d = source[c]
-                        taken = add[c] + times[c] * worth[h, i, d * n + b]
-                        if min(taken, passed[c]) > worth[h, i, c * n + b]:
-                            value = passed[c] if passed[c] <= taken else add[c] + times[c] * now[i, d, j]
-                    wrong[j, c, i] = -value
-        later_wrong = now
-        if h == first:
-            for i in range(many):
-                for c in range(k):
-                    for j in range(many):
-                        out[side, i, c] += now[i, c, j] / many
-                        out[1 - side, j, c] += now[i, c, j] / many
+    _add_values(out, worth, reached, at, to, first, h, spaces, game[0])
