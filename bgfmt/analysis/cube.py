@@ -19,23 +19,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from bgfmt.analysis.answers import CALCULATION, EXACT, MetName, Source, estimate_words
+from bgfmt.analysis.endings import ends_soon
 from bgfmt.analysis.shapes import Chance, Plain, fields_at
 from bgfmt.game.board import Position
 from bgfmt.game.display import html_table
-from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.game.state import Owner, cube_owner
 from bgfmt.met.model import Met
 from bgfmt.met.score import Score
 
 __all__ = [
     "LABELS",
-    "MAX_PROOF_ROLLS",
     "TIE",
     "UNPROVED",
     "AtScore",
@@ -46,7 +45,6 @@ __all__ = [
     "MatchCube",
     "Numbers",
     "decide",
-    "ends_soon",
     "label_of",
     "values_after_play",
 ]
@@ -62,7 +60,6 @@ LABELS = {
 }
 UNPROVED = "not proved for a table of this size"
 TIE = 1e-12  # exact match winning chances that differ by no more are equal
-MAX_PROOF_ROLLS = 7  # a tie is proved if the game is over within this many rolls
 
 
 @dataclass(frozen=True)
@@ -668,41 +665,6 @@ def _barred(score: Score) -> str:
     if not score.cube_in_use:
         return "No cube"
     return "Opponent owns" if score.owner == "opponent" else "Dead"
-
-
-# -- when a tie is proved --------------------------------------------------------------------------------
-
-
-def ends_soon(position: Position) -> bool:
-    """Return whether the game ends within `MAX_PROOF_ROLLS` rolls of both sides, whatever is rolled.
-
-    Then every money equity is an integer multiple of 36**-7 = 1.3e-11: each roll divides a sum of such values by 36,
-    and doubling, passing (1) and taking the better of two keep integer multiples. The rounding of float64, 23
-    operations a roll and doubled at most by each turn of the cube, adds up to less than 4e-13. So numbers that differ
-    by no more than 1e-12 are equal.
-    """
-    ours, theirs = (
-        _most_rolls(side.counts) if not side.bar else MAX_PROOF_ROLLS + 1
-        for side in (position.us, position.them)
-    )
-    return min(2 * ours - 1, 2 * theirs) <= MAX_PROOF_ROLLS
-
-
-def _most_rolls(counts: tuple[int, ...]) -> int:
-    """Return the most rolls that a side can need, or a larger number than matters."""
-    return next((n for n in range(MAX_PROOF_ROLLS // 2 + 2) if _off_within(counts, n)), MAX_PROOF_ROLLS)
-
-
-@lru_cache(maxsize=1 << 14)
-def _off_within(counts: tuple[int, ...], rolls: int) -> bool:
-    """Return whether a side is off within this many rolls, whatever is rolled and played."""
-    pips = sum(point * n for point, n in enumerate(counts, 1))
-    chequers = sum(counts)
-    if not chequers or pips > 3 * rolls or chequers > 2 * rolls:
-        return not chequers
-    return all(
-        _off_within(after, rolls - 1) for roll in ROLLS for after in race_plays(counts, roll.high, roll.low)
-    )
 
 
 # -- values of many positions -----------------------------------------------------------------------------

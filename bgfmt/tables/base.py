@@ -25,6 +25,7 @@ from bgfmt.game.board import Position, Side
 from bgfmt.game.display import html_table
 from bgfmt.tables.registry import Registry
 from bgfmt.tables.rows import Array, Rows, corner_of_pairs, corner_of_rows, random_access
+from bgfmt.tables.rules import ArrayRule, Breach
 
 __all__ = [
     "BLOCK_BYTES",
@@ -104,27 +105,6 @@ class Column:
     whole: bool = False
     group: str = ""
     key: str = ""
-
-
-class Breach(NamedTuple):
-    """Rows of a block that break a rule of theory.
-
-    rule : its name. bad : bool, one for each row of the block. what : text that says what is wrong with such a
-    row.
-    """
-
-    rule: str
-    bad: NDArray[np.bool_]
-    what: str
-
-
-class ArrayRule(NamedTuple):
-    """An array that a kind of table has: its name, and the shapes (None: any length) and dtypes allowed."""
-
-    name: str
-    shapes: tuple[tuple[int | None, ...], ...]
-    dtypes: tuple[str, ...]
-    optional: bool = False
 
 
 class Coarser(NamedTuple):

@@ -6,7 +6,7 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -99,10 +99,7 @@ def verify(
         parts = parts_of(source, db, **options)
         runs = [verification] * len(parts)
         if cluster is not None:
-            if not all(proof_of(part.table).supports_parts(part.table) for part in parts):
-                raise errors.CapabilityError(
-                    f"{name}: {db.table.kind} tables cannot be verified on a cluster"
-                )
+            _check_parts(parts, name)
             workers = closing.enter_context(open_workers(cluster))
             whole = name if is_address(name) else os.path.abspath(name)
             runs = [verification.on_workers(workers, whole, k, options) for k in range(len(parts))]
@@ -113,6 +110,13 @@ def verify(
             for k, (run, part) in enumerate(zip(runs, parts, strict=True))
         ]
         return report.merge_reports(name, reports)
+
+
+def _check_parts(parts: Sequence[Database], name: str) -> None:
+    """Raise CapabilityError if a table of a file cannot be checked in parts, as on a cluster."""
+    for part in parts:
+        if not proof_of(part.table).supports_parts(part.table):
+            raise errors.CapabilityError(f"{name}: {part.table.kind} tables cannot be verified on a cluster")
 
 
 def _check_arguments(until: str | None, tolerance: float | None, sample: int | None) -> None:

@@ -1,8 +1,8 @@
 // Estimates races that are too large to calculate, as `bgfmt` does: the same numbers, operation by operation, in single
 // precision. A side that plays alone, for few rolls, is a chain of boards. After each roll those are played on whose
 // distributions of rolls and gammon risks differ most. Every other board is interpolated from the nearest of them, and the
-// game of the two chains is solved backwards. The same in Python: bgfmt/extras/races/chains.py, kernels_chains.py and
-// kernels_game.py; its errors: docs/races.md.
+// game of the two chains is solved backwards. The same in Python: bgfmt/extras/races/chains.py, kernels_chains.py,
+// kernels_choice.py and kernels_game.py; its errors: docs/races.md.
 
 import { chequers, count, highest, pips, rank, unrank } from "./bgfmt.js";
 import { bestRolls, calculate, gainOf, noFarther, solveSide } from "./calculate.js";

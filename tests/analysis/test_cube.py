@@ -8,7 +8,8 @@ import pytest
 from bgfmt import analysis
 from bgfmt.analysis import Advisor, CubeAction, PositionEquities
 from bgfmt.analysis.answers import format_error
-from bgfmt.analysis.cube import ends_soon, label_of
+from bgfmt.analysis.cube import label_of
+from bgfmt.analysis.endings import ends_soon
 from bgfmt.analysis.questions import Question, state_of
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side

@@ -28,7 +28,8 @@ from bgfmt.analysis.solving import MONEY, Family, Solved
 from bgfmt.errors import SolverError
 from bgfmt.extras.races import kernels_chains as chain_kernels
 from bgfmt.extras.races import kernels_game as kernels
-from bgfmt.extras.races.kernels_chains import NEAR, Boards
+from bgfmt.extras.races.kernels_chains import Boards
+from bgfmt.extras.races.kernels_choice import NEAR
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.solver.columns import CUBELESS, Columns, money_columns

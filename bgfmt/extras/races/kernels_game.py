@@ -15,16 +15,14 @@ from bgfmt.extras.races.kernels_chains import (
     BOARDS,
     EXPANDED,
     MOST_PLAYS,
-    NONE,
-    ONE,
     TABLES,
     _begin,
-    _between,
     _grow,
     _mix,
     _throw,
     race,
 )
+from bgfmt.extras.races.kernels_choice import NONE, ONE, _between
 from bgfmt.jit import njit
 from bgfmt.jit.lanes import fetch_line
 from bgfmt.solver.kernels.maxima import best_rolls
