@@ -432,7 +432,7 @@ def test_what_is_refused():
         judge_cube(six, position=Position(Side(1), Side(*[0] * 23, 1)))
     cubeless = TwoSided(points=6, chequers=6, equities=np.asarray(six.equities)[:, :, :1])
     assert judge_cube(cubeless, position=Position(Side(1), Side(1))).approximate
-    with pytest.raises(PositionError, match="cube is"):
+    with pytest.raises(PositionError, match="cube must be"):
         judge_cube(six, "elsewhere", position=Position(Side(1), Side(1)))
     with pytest.raises(PositionError, match="shape"):
         analysis.cube_actions(np.zeros((3, 2)))

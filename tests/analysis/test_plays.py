@@ -300,7 +300,7 @@ def test_what_is_refused():
     table = stored_two_sided()
     with pytest.raises(PositionError, match="needs both sides"):
         rank_plays(table, Side(1), "21", measure="money")
-    with pytest.raises(PositionError, match="ranked by"):
+    with pytest.raises(PositionError, match="a measure must be"):
         rank_plays(table, Position(Side(1), Side(1)), "21", measure="guess")
     with pytest.raises(NotCoveredError):
         rank_plays(table, Position(Side(9), Side(1)), "21")

@@ -187,5 +187,5 @@ def test_what_is_refused():
         twosided_from_onesided(means(), Position(Side(1), Side(1)))
     with pytest.raises(PositionError, match="game is over"):
         twosided_from_onesided(one_sided(), Position(Side(), Side(1)))
-    with pytest.raises(NotCoveredError, match="no such"):
+    with pytest.raises(NotCoveredError, match="no distribution of this kind"):
         analysis.race_many(means(), [Side(1)]).off_within(1)

@@ -95,7 +95,7 @@ def test_rivals(choice: dict[str, str], turns: int, rolls: int) -> None:
 
 
 def test_a_completion_is_checked() -> None:
-    with pytest.raises(PositionError, match="hold is always, behind, gammon"):
+    with pytest.raises(PositionError, match="hold must be always, behind, gammon"):
         Completion.of({"hold": "never"})
     with pytest.raises(PositionError, match="no option 'speed'"):
         Bkg({"speed": "1"})

@@ -86,7 +86,7 @@ def test_positions_of_a_column() -> None:
     assert labels.read_positions(lines, separated=True) == ["1 1 / 2", "1 / 1"]
     assert labels.read_positions(["1 1 / 2,x"], separated=True) == ["1 1 / 2"]
     assert labels.read_positions([], separated=True) == []
-    with pytest.raises(FormatError, match="no column `position`; there are pos, comment"):
+    with pytest.raises(FormatError, match="no column `position`; the columns are pos, comment"):
         labels.read_positions(["pos,comment", "1 1 / 2,x"], separated=True)
 
 
