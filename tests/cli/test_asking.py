@@ -344,7 +344,7 @@ def test_play(ask):
         ('cube gnubg_ts0.bd "1 / 1" --away 5', 2, "5-9"),
         ('cube gnubg_ts0.bd "1 / 1" --away 5-4 --crawford', 2, "needs a side that is 1-away, not 5-4"),
         ('cube gnubg_ts0.bd "1 / 1" --away 99-5', 1, "25-away"),
-        ('play gnubg_ts0.bd "1 / 1"', 2, "name the roll"),
+        ('play gnubg_ts0.bd "1 / 1"', 2, "add the roll"),
         ("play gnubg_os0.bd 0 1 0 0 1 0 77", 2, "a roll must be two dice"),
         ("play gnubg_os0.bd 0 1 0 0 1 0 21 --measure best", 2, "a measure must be"),
         ("play gnubg_os0.bd 0 1 0 0 1 0 21 --measure money", 2, "both sides"),

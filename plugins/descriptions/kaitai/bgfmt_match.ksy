@@ -14,16 +14,16 @@ seq:
   - {id: points, type: u1}
   - {id: chequers, type: u1}
   - {id: away, type: u1, repeat: expr, repeat-expr: 2, doc: points that a and b need}
-  - {id: player, type: u1, doc: "which player of the match equity table, 0 or 1, a is"}
-  - {id: flags, type: u1, doc: "1: columns with a on roll serve for both players; 2: a side may have fifteen chequers; or both, 3"}
+  - {id: player, type: u1, doc: "0 or 1: the player of the match equity table that a is"}
+  - {id: flags, type: u1, doc: "sum of 1 if columns with a on roll are valid for both players, and 2 if a side may have fifteen chequers"}
   - {id: columns, type: u2, doc: number of columns}
   - {id: results, type: u2, doc: number of results}
   - {id: block_rows, type: u4, doc: rows of a block}
   - {id: digest, size: 32, doc: "SHA-256 of the match equity table's values"}
   - {id: met, size: 64, doc: "name of the match equity table, UTF-8, filled with zeros"}
-  - {id: states, type: column, repeat: expr, repeat-expr: columns, doc: what each column is of}
-  - {id: wins, type: result, repeat: expr, repeat-expr: results, doc: match winning probabilities (MWC) after each result}
-  - {id: crc, type: u4, doc: CRC-32 of all before it}
+  - {id: states, type: column, repeat: expr, repeat-expr: columns, doc: the cube state of each column}
+  - {id: wins, type: result, repeat: expr, repeat-expr: results, doc: match winning probabilities (MWC) after each result of a game}
+  - {id: crc, type: u4, doc: CRC-32 of all bytes before it}
   # made: end
   - {id: sides, type: "positions(points, chequers)"}
 instances:
@@ -35,7 +35,7 @@ instances:
   header: {value: (header_size + 63) / 64 * 64}
   # made: instances bgfmt-match.file
   numbers: {pos: header, type: numbers_row, repeat: expr, repeat-expr: n}
-  checksums_of_the_blocks: {pos: header + 4 * n * n * columns, type: u4, repeat: expr, repeat-expr: blocks, doc: "CRC-32 of each block of rows of the numbers, the last one shorter"}
+  checksums_of_the_blocks: {pos: header + 4 * n * n * columns, type: u4, repeat: expr, repeat-expr: blocks, doc: "CRC-32 of each block of rows of `numbers`; the last block can be shorter"}
   # made: end
 types:
   column:

@@ -11,22 +11,22 @@ doc-ref: docs/formats/bgfmt-ts.md
 seq:
   # made: seq bgfmt-ts.table
   - {id: magic, contents: bgfmt-ts}
-  - {id: version, type: u2, doc: "1; 3 where the equities count gammons, 4 where they do so by Jacoby's rule"}
+  - {id: version, type: u2, doc: "1; 3 if the equities count gammons, 4 if they do so with the Jacoby rule"}
   - {id: points, type: u1, doc: "1 to 25"}
   - {id: chequers, type: u1, doc: "1 to 15"}
   - {id: columns, type: u1, doc: "4 (cubeless, owned, centered, opponent) or 1 (cubeless)"}
-  - {id: block, type: u1, doc: "records of a block, as the power of 2: 7 (128); 4 to 12 are allowed"}
-  - {id: groups, type: u2, doc: groups of positions}
+  - {id: block, type: u1, doc: "a block has 2^`block` records: 7 (128 records); 4 to 12 are allowed"}
+  - {id: groups, type: u2, doc: number of groups of positions}
   - {id: positions, type: u4, doc: "C(points + chequers, points)"}
-  - {id: facts_bytes, type: u4, doc: "bytes of facts, at most 65536"}
-  - {id: size, type: u8, doc: bytes of the whole table}
+  - {id: facts_bytes, type: u4, doc: "size of `facts` in bytes, at most 65536"}
+  - {id: size, type: u8, doc: size of the whole table in bytes}
   - {id: zero, contents: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]}
-  - {id: header_crc, type: u4, doc: CRC-32 of all before it}
+  - {id: header_crc, type: u4, doc: CRC-32 of all bytes before it}
   - {id: classes, type: class, repeat: expr, repeat-expr: 16}
-  - {id: begins, type: u8, repeat: expr, repeat-expr: "(groups + 1)", doc: "offset of each strip; and of the end of the table"}
+  - {id: begins, type: u8, repeat: expr, repeat-expr: "(groups + 1)", doc: "offsets of the strips, then that of the end of the table"}
   - {id: order, type: u4, repeat: expr, repeat-expr: positions, doc: the position number at each place}
-  - {id: facts, type: u1, repeat: expr, repeat-expr: facts_bytes, doc: "a JSON object as `extra` of [npz](npz.md), or nothing"}
-  - {id: directory_crc, type: u4, doc: "CRC-32 of everything between the header's CRC-32 and this"}
+  - {id: facts, type: u1, repeat: expr, repeat-expr: facts_bytes, doc: "a JSON object like `extra` of [npz](npz.md), or nothing"}
+  - {id: directory_crc, type: u4, doc: "CRC-32 of all bytes between `header_crc` and this field"}
   # made: end
   - {id: strips, type: "strip(_index)", repeat: expr, repeat-expr: groups}
 instances:
@@ -36,7 +36,7 @@ types:
     seq:
       # made: seq bgfmt-ts.class
       - {id: shift, type: u2, doc: "0 to 15"}
-      - {id: frequencies, type: u2, repeat: expr, repeat-expr: 64, doc: "of the symbols; 0 in class 0, in sum 4096 in the others"}
+      - {id: frequencies, type: u2, repeat: expr, repeat-expr: 64, doc: "of the symbols; all 0 in class 0, with sum 4096 in the other classes"}
       # made: end
   strip:
     params:
@@ -58,9 +58,9 @@ types:
   head:
     seq:
       # made: seq bgfmt-ts.head
-      - {id: size, type: u4, doc: bytes of the head}
-      - {id: models, type: column, repeat: expr, repeat-expr: "(groups * columns)", doc: "of each tile, one for each column of its records"}
-      - {id: crc, type: u4, doc: CRC-32 of all before it}
+      - {id: size, type: u4, doc: size of the head in bytes}
+      - {id: models, type: column, repeat: expr, repeat-expr: "(groups * columns)", doc: "those of each tile, see below"}
+      - {id: crc, type: u4, doc: CRC-32 of all bytes before it}
       # made: end
     instances:
       groups: {value: _root.groups}
@@ -78,8 +78,8 @@ types:
       - {id: segments, type: s4}
     seq:
       # made: seq bgfmt-ts.index
-      - {id: begins, type: u8, repeat: expr, repeat-expr: "(segments + 1)", doc: "offset of each row segment, row by row, in a row tile by tile; and of the end of the strip"}
-      - {id: crc, type: u4, doc: CRC-32 of all before it}
+      - {id: begins, type: u8, repeat: expr, repeat-expr: "(segments + 1)", doc: "offsets of the row segments, row by row and in a row tile by tile, then that of the end of the strip"}
+      - {id: crc, type: u4, doc: CRC-32 of all bytes before it}
       # made: end
     instances:
       # made: size bgfmt-ts.index
@@ -88,9 +88,9 @@ types:
   column:
     seq:
       # made: seq bgfmt-ts.column
-      - {id: wide, type: u2, doc: "16-bit factors, at most 256"}
-      - {id: narrow, type: u2, doc: "8-bit factors, at most 1024"}
-      - {id: pairs, type: u2, doc: "pairs of 4-bit factors, at most 1024"}
+      - {id: wide, type: u2, doc: "number of 16-bit factors, at most 256"}
+      - {id: narrow, type: u2, doc: "number of 8-bit factors, at most 1024"}
+      - {id: pairs, type: u2, doc: "number of pairs of 4-bit factors, at most 1024"}
       - {id: shifts, type: u1, repeat: expr, repeat-expr: "((wide + narrow) + pairs)", doc: "of the factors in this order, 0 to 15"}
       # made: end
     instances:

@@ -8,7 +8,7 @@ doc: Two tables without header, of chances in parts of 65535.
 doc-ref: docs/formats/gnubg-2001.md
 instances:
   # made: instances gnubg-2001.file
-  rolls: {pos: 0, type: rolls_row, repeat: expr, repeat-expr: 54264, doc: "probability, in 65535ths, to bear off in exactly 0 to 31 rolls; 6 points, 15 chequers"}
+  rolls: {pos: 0, type: rolls_row, repeat: expr, repeat-expr: 54264, doc: "probability, in 65535ths, of bearing off in exactly k rolls, k from 0 to 31; 6 points, 15 chequers"}
   pairs: {pos: 3472896, type: pairs_row, repeat: expr, repeat-expr: 924, doc: "win probability of the side on roll, in 65535ths, record us * 924 + them; 6 points, 6 chequers"}
   # made: end
 types:

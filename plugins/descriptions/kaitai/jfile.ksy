@@ -83,7 +83,7 @@ types:
       - {id: modern, type: bool}
     seq:
       # made: words jfile.noun
-      - {id: flag, type: {switch-on: "form >> 1", cases: {0: s4, 1: s8}}, doc: "the first byte, e0 to e3, states the form"}
+      - {id: flag, type: {switch-on: "form >> 1", cases: {0: s4, 1: s8}}, doc: "the form (e0 to e3) in the first byte, then zeros"}
       - {id: type, type: {switch-on: "form >> 1", cases: {0: s4, 1: s8}}}
       - {id: count, type: {switch-on: "form >> 1", cases: {0: s4, 1: s8}}, doc: "number of atoms, the product of the shape"}
       - {id: rank, type: {switch-on: "form >> 1", cases: {0: s4, 1: s8}}, doc: "0 to 63"}

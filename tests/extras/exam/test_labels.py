@@ -255,7 +255,7 @@ def test_misuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ):
         path.write_text(text)
         assert run(["check-labels", str(path)]) == 2
-        assert capsys.readouterr().err.endswith(f"no labels ({why})\n")
+        assert capsys.readouterr().err.endswith(f"is not a file of labels ({why})\n")
     path.write_text("position,win,\n1 / 1,1,\n1 / 1,1,,\n")  # commas at the end say nothing
     assert run(["check-labels", str(path)]) == 0
     path.write_text("position,mwc\n1 / 1,0.5\n")  # no score is said: there is nothing beside it
