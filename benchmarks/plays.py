@@ -20,7 +20,7 @@ import numpy as np
 from bgfmt.errors import BgfmtError
 from bgfmt.extras.matches import read
 from bgfmt.extras.matches.decisions import decisions
-from bgfmt.extras.races.chains import Estimator, errors
+from bgfmt.extras.races.chains import Estimator
 from bgfmt.game.board import Position
 from bgfmt.met.score import NOBODY, CubeState
 from bgfmt.solver.columns import money_columns
@@ -59,7 +59,7 @@ def compare(task: tuple[Position, int]) -> list[tuple[float, float]]:
         place = places[np.argmax(solved.after[places, centered])]
         after = Position(position.them, solved.ours.side(int(place)))
         alone = rules.choose_cube_action(1, estimator.solve(after, rules.exchange_sides()).on_roll)
-        found.append((float(np.abs(solved.after[place] + alone).max()), errors(position)[1]))
+        found.append((float(np.abs(solved.after[place] + alone).max()), solved.error))
     return found
 
 
@@ -72,6 +72,9 @@ def main(most: int, folder: Path) -> None:
     within = int((differences <= bounds).sum())
     print(f"{len(chosen):,} of {len(races):,} races, {len(differences):,} plays")
     print(f"within the bound: {within:,}, {100 * within / len(differences):.2f} %")
+    for k in np.flatnonzero(differences > bounds).tolist():
+        race = races[chosen[k // ROLLS]]
+        print(f"beyond it: {race}, difference {differences[k]:.4f}, bound {bounds[k]:.4f}")
     print(f"difference: rms {np.sqrt(np.mean(differences**2)):.4f}, maximum {differences.max():.4f}")
 
 
