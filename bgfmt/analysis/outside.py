@@ -34,7 +34,7 @@ class PlainRule:
       it has come and how many opposing chequers can reach it, plus bonuses for opposing chequers on the bar and for
       own points;
     * cube, no contact: the 8-9-12 rule: double at a lead of 8 % of our pips, redouble at 9 %, take up to 12 %;
-    * cube, contact: never double, take unless behind by more than a third of our pips.
+    * cube, contact: never double, take unless behind by more than a third of both sides' pips together.
     """
 
     def __init__(self, tables: Sequence[Table]) -> None:
