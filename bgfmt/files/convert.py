@@ -83,7 +83,8 @@ def convert(
         described = described or _description(file, format, sizes)
         db = read_source(file, format=format, part=part or 0, **described)
         target = choose_target(destination, to, db.table, own=db.format)
-        plain = target is db.format and not options and db.table.cut(points, chequers) is db.table
+        smaller = db.table.cut(points, chequers)
+        plain = target is db.format and not options and smaller is db.table
         table, lost = prepare(db.table, target, points=points, chequers=chequers, options=options)
         if target is not db.format or table is not db.table:
             lost += db.format.extra_contents(db.reading)
@@ -95,13 +96,12 @@ def convert(
         reason = None if whole else target.concatenation_refusal([table])
         if reason is not None:
             raise CapabilityError(reason)
-        smaller = db.table.cut(points, chequers)
-        cut = db.table.positions - smaller.positions
-        # named by the caller, so that it needs no `lossy`
-        kept = f"{smaller.points} points and {smaller.chequers} chequers"
-        named = [f"{cut:,} of {db.table.positions:,} positions: those beyond {kept}"] if cut else []
+        cut: list[str] = []  # the caller asked for it, so that it needs no `lossy`
+        if smaller is not db.table:
+            count = f"{db.table.positions - smaller.positions:,} of {db.table.positions:,} positions"
+            cut = [f"{count}: those beyond {smaller.points} points and {smaller.chequers} chequers"]
         if dry:
-            return named + lost
+            return cut + lost
         if lost and not lossy:
             raise LossError(lost, several=bool(db.others) and part is None)
         with contextlib.suppress(OSError):
@@ -114,7 +114,7 @@ def convert(
                 sink.write(db.source.buffer[start : min(start + STEP, db.source.size)])
                 with contextlib.suppress(ValueError):
                     db.source.release()
-        return named + lost
+        return cut + lost
 
 
 def prepare(

@@ -24,7 +24,7 @@ def test_a_state_lists_the_legal_plays_of_its_dice() -> None:
     assert rolled.legal_plays == legal_plays(HERE, 6, 1)
     assert [play.notation for play in rolled.legal_plays] == [str(play) for play in rolled.legal_plays]
     assert rolled.after(rolled.legal_plays[0]).turn != rolled.turn
-    with pytest.raises(PositionError, match="no dice"):
+    with pytest.raises(PositionError, match="has no dice"):
         _ = state.legal_plays
 
 

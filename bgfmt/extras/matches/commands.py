@@ -322,7 +322,7 @@ def _lines(judgement: Judgement) -> list[str]:
     who = "The other side" if decision.player != state.turn else "The side on roll"
     more = asking.title(state) or "money play"
     if state.money and state.beavers is not False and judgement.decision.kind != "play":
-        more += ", beavers allowed (else --no-beavers)"
+        more += ", beavers allowed (--no-beavers forbids them)"
     dice = f", roll {state.dice[0]}{state.dice[1]}" if state.dice else ""
     lines = [asking.board_of(state), "", f"{more}{dice}", ""]
     lines.append(text.verdict(judgement))

@@ -253,6 +253,72 @@ def _win(chances: Any, within: Any, still: Any) -> None:
 
 
 @njit()
+def _read_exact(values: Any, rests: Any, number: int, ending: Any, k: int) -> None:
+    """Set the values of a board against others that are in the table of exact values too.
+
+    number : of the board in that table. rests, ending : see `_fetch_exact`.
+    """
+    for c in range(k):
+        for b in range(rests.size):
+            if rests[b] >= 0:
+                values[c * rests.size + b] = ending[rests[b] + number, c]
+
+
+@njit()
+def _interpolate(values: Any, wins: Any, faces: Any, near: Any, weights: Any) -> None:
+    """Interpolate the values of a board between its four nearest chosen boards.
+
+    They are corrected by the win probabilities of the board itself.
+
+    wins : those win probabilities. faces : see `_faces`. near, weights : of the board, see `kernels_chains.Boards`.
+    """
+    lanes = values.size
+    p = near[0]
+    q = near[1]
+    r = near[2]
+    s = near[3]
+    v = weights[0]
+    w = weights[1]
+    y = weights[2]
+    z = weights[3]
+    for i in range(lanes):
+        j = lanes + i
+        m = 2 * lanes + i
+        value = v * faces[p, i] + w * faces[q, i] + y * faces[r, i] + z * faces[s, i]
+        steep = v * faces[p, j] + w * faces[q, j] + y * faces[r, j] + z * faces[s, j]
+        middle = v * faces[p, m] + w * faces[q, m] + y * faces[r, m] + z * faces[s, m]
+        values[i] = value + steep * (wins[i] - HALF * middle)
+
+
+@njit()
+def _set_limits(
+    low: Any, highs: Any, counts: Any, lone: Any, won: Any, lost: Any, wholes: Any, gains: Any
+) -> None:
+    """Set what a board can be worth against each of the others, and its values as a function of its win probability.
+
+    Parameters
+    ----------
+    low, highs
+        The least value, and the greatest by what the other side wins against the board (see `kernels_chains.Boards`).
+    counts, lone
+        The value is counts * probability - lone where the other side has no lines.
+    won, lost, wholes
+        See `solve`.
+    gains
+        What this side wins against each of the others.
+    """
+    many = gains.size
+    for c in range(wholes.size):
+        one = slice(c * many, c * many + many)
+        for b in range(many):
+            low[c * many + b] = -won[c, gains[b]]
+        for gain in range(4):
+            highs[gain, one] = lost[c, gain]
+        counts[one] = wholes[c]
+        lone[one] = won[c, 1]
+
+
+@njit()
 def _turn(row: Any, values: Any, doubling: Any, many: int) -> None:
     """Set a row to the values of a board to the other side, which may be doubled before.
 
@@ -298,12 +364,8 @@ def _half(
         See `solve`.
     """
     doublings, wons, wholes, cubeless, ending, few = game
-    won = wons[side]
-    lost = wons[1 - side]
     k = wholes.size
     others = other.chosen[other.nexts[u] : other.nexts[u + 1]]
-    their_within = other.within
-    their_gains = other.gains
     many = others.size
     lanes = k * many
     begin = mine.layers[t + 1]
@@ -321,74 +383,42 @@ def _half(
         faces = _faces(lines, chain, t + 1, other, u, walking, wholes, cubeless)
     wide = (many + 15) & ~15  # for vectorised loops
     still = np.zeros((mine.within.shape[1], wide), np.float32)
+    for b in range(many):
+        for j in range(still.shape[0]):
+            still[j, b] = ONE - other.within[others[b], j]
     low = np.empty(lanes, np.float32)
     highs = np.empty((4, lanes), np.float32)
     counts = np.empty(lanes, np.float32)
     lone = np.empty(lanes, np.float32)
-    for b in range(many):
-        y = others[b]
-        for j in range(still.shape[0]):
-            still[j, b] = ONE - their_within[y, j]
-        for c in range(k):
-            low[c * many + b] = -won[c, their_gains[y]]
-    for c in range(k):
-        one = slice(c * many, c * many + many)
-        for gain in range(4):
-            highs[gain, one] = lost[c, gain]
-        counts[one] = wholes[c]
-        lone[one] = won[c, 1]
+    _set_limits(low, highs, counts, lone, wons[side], wons[1 - side], wholes, other.gains[others])
     values = np.empty(lanes, np.float32)
     wins = np.empty(lanes, np.float32)
     chances = np.empty(wide, np.float32)
-    numbers = mine.numbers
-    within = mine.within
-    gains = mine.gains
-    near = mine.near
-    weights = mine.weights
-    ends = mine.ends
-    results = mine.results
-    two = 2 * lanes
     for x in range(begin, end):
-        if not numbers[x]:
+        if not mine.numbers[x]:
             for i in range(lanes):
                 rows[x - begin, i] = -low[i]
             continue
         if small[x] < 0 or not all_exact:
-            _win(chances, within[x], still)
+            _win(chances, mine.within[x], still)
             for c in range(k):
-                for b in range(many):
-                    wins[c * many + b] = chances[b]
-            p = near[x, 0]
-            q = near[x, 1]
-            r = near[x, 2]
-            s = near[x, 3]
-            v = weights[x, 0]
-            w = weights[x, 1]
-            y = weights[x, 2]
-            z = weights[x, 3]
-            gain = gains[x]
+                wins[c * many : c * many + many] = chances[:many]
+            if known:
+                _interpolate(values, wins, faces, mine.near[x], mine.weights[x])
+            else:
+                for i in range(lanes):
+                    values[i] = wins[i] * counts[i] - lone[i]
+            gain = mine.gains[x]
             for i in range(lanes):
-                if known:
-                    value = v * faces[p, i] + w * faces[q, i] + y * faces[r, i] + z * faces[s, i]
-                    j = lanes + i
-                    m = two + i
-                    steep = v * faces[p, j] + w * faces[q, j] + y * faces[r, j] + z * faces[s, j]
-                    middle = v * faces[p, m] + w * faces[q, m] + y * faces[r, m] + z * faces[s, m]
-                    value += steep * (wins[i] - HALF * middle)
-                else:
-                    value = wins[i] * counts[i] - lone[i]
-                values[i] = max(low[i], min(highs[gain, i], value))
+                values[i] = max(low[i], min(highs[gain, i], values[i]))
         if small[x] >= 0:
-            for c in range(k):
-                for b in range(many):
-                    if rests[b] >= 0:
-                        values[c * many + b] = ending[rests[b] + small[x], c]
+            _read_exact(values, rests, small[x], ending, k)
         _turn(rows[x - begin], values, doublings[1 - side], many)
     total = np.empty(lanes)
     best = np.empty(lanes, np.float32)
     zero: Any = np.int64(0)
     for r in range(mine.nexts[t], mine.nexts[t + 1]):
-        best_rolls(total, best, rows, ends, results, r, zero, lanes)
+        best_rolls(total, best, rows, mine.ends, mine.results, r, zero, lanes)
         out[r - mine.nexts[t]] = total
 
 
@@ -488,6 +518,15 @@ def estimates(
             lines = np.empty(starts[-1], np.float32)
         solve(out[n], after, lines, starts, spaces, game)
     return len(boards)
+
+
+@njit()
+def _count_games(counts: Any, at: Any) -> None:
+    """Set the number of games at each board. at : the board of each game, negative for none."""
+    counts[:] = 0.0
+    for j in range(at.size):
+        if at[j] >= 0:
+            counts[at[j]] += 1.0
 
 
 @njit()
@@ -625,12 +664,9 @@ def roll_out(
         lanes = k * n
         here = np.empty((mine.layers[t + 2] - mine.layers[t + 1], lanes), np.float32)
         held = np.empty((m, lanes), np.float32)
-        later = _later(lines, starts, h, chains[side], k)
-        _half(held, here, later, chains[side], mine, t, other, u, walking, side, game)
-        counts[:] = 0.0
-        for j in range(many):
-            if at[h + 1, j] >= 0:
-                counts[at[h + 1, j]] += 1.0
+        chain = chains[side]
+        _half(held, here, _later(lines, starts, h, chain, k), chain, mine, t, other, u, walking, side, game)
+        _count_games(counts, at[h + 1])
         _throw(t, _mix(_mix(seed) + np.uint64(h)), mine, at[h], here, counts[:n], marks, to[h], at[h + 2])
         for i in range(many):
             if at[h, i] >= 0:
