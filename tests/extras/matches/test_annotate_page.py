@@ -18,16 +18,7 @@ import pytest
 import bgfmt
 from bgfmt.cli import run
 from bgfmt.extras.matches import read
-from bgfmt.extras.matches.annotate import (
-    Judge,
-    MatchReport,
-    Report,
-    annotate_file,
-    graph,
-    judge_match,
-    page,
-    text,
-)
+from bgfmt.extras.matches.annotate import Judge, MatchReport, Report, annotate_file, judge_match, page, text
 from bgfmt.extras.matches.annotate.report import FIGURES, Unread
 from bgfmt.game import display
 from bgfmt.game.board import Position, Side
@@ -194,23 +185,6 @@ def test_the_note_on_errors_is_true(report: MatchReport) -> None:
 def test_every_figure_with_a_heading_is_in_the_summary() -> None:
     named = [name for names in page.GROUPS.values() for name in names.split()]
     assert sorted(named) == sorted(figure.name for figure in FIGURES if figure.heading)
-
-
-def test_a_file_with_analysis_has_its_equity_drawn() -> None:
-    (match,) = read((ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.xg").read_bytes())
-    points = list(graph.file_equities(match))
-    assert len(points) > 100
-    assert {point.game for point in points} == {0, 1}
-    first = match.games[0].records[points[0].record]
-    assert first.opinion is not None
-    sign = -1 if first.player else 1
-    assert points[0].equity == sign * first.opinion.plays[0][1]
-    marked = (points[3].game, points[3].record)
-    drawn = graph.equity_graph(match, {marked})
-    assert (drawn.count("<polyline"), drawn.count("<circle")) == (2, 1)
-    assert graph.engine(match) == "eXtreme Gammon"
-    (plain,) = read(evening().encode())
-    assert graph.equity_graph(plain, ()) == ""
 
 
 @pytest.mark.slow

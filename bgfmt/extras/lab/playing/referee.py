@@ -276,11 +276,8 @@ class Turn:
 
 
 def sample_game() -> Match:
-    """Return the game of Berliner against BKG in section IX of the paper.
-
-    The mark of a hit that is missing there is one of the match's `problems`.
-    """
-    text = (files("bgfmt.extras.lab") / "data" / "bkg-game.txt").read_bytes()
+    """Return the game of Berliner against BKG in section IX of the paper."""
+    text = (files("bgfmt.extras.lab") / "data" / "bkg-game.mat").read_bytes()
     return matches.read(text, "BKG's sample game")[0]
 
 

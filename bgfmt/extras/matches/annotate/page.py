@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 from bgfmt import __version__
 from bgfmt.extras.matches.annotate import text
-from bgfmt.extras.matches.annotate.graph import engine, equity_graph
 from bgfmt.extras.matches.annotate.judging import ERROR, Judgement
 from bgfmt.extras.matches.annotate.report import FIGURES, RENDERERS, WORST, MatchReport, Report, Total
 from bgfmt.game.display import DEFINITIONS, board
@@ -113,8 +112,6 @@ def _body(report: Report, most: int, made: date) -> Iterator[str]:
     several = len(report.matches) != 1
     shown = {id(one): _Shown(one, number, report.page) for number, one in enumerate(report.matches, 1)}
     yield from _summary(report, made, several=several)
-    if not several:
-        yield from _graph(shown[id(report.matches[0])])
     worst = report.worst(most)
     if worst:
         heading = f"The {len(worst)} worst errors" if len(worst) > 1 else "The worst error"
@@ -175,20 +172,6 @@ def _table(heads: list[str], rows: Iterable[Iterable[str]], *, wide: bool = Fals
 def _cell(head: str, words: str, name: str = "") -> str:
     kind = f' class="{name}"' if name else ""
     return f'<td{kind} data-head="{head}">{words}</td>'
-
-
-def _graph(shown: _Shown) -> Iterator[str]:
-    errors = [one for one in shown.report.judgements if one.error]
-    match = shown.report.match
-    graph = equity_graph(match, {(one.decision.game, one.decision.record) for one in errors})
-    if not graph:
-        return
-    marked = " Circles mark errors in the race." if errors else ""
-    yield f"<h2>Equity of {escaped(match.players[0]) or '(no name)'}, by move</h2>"
-    source = (
-        f"Before each move, as {escape(engine(match))} analysed it in the file. Each number begins a game."
-    )
-    yield f'<p class="soft">{source}{marked}</p>{graph}'
 
 
 # -- decisions with their boards -------------------------------------------------------------------------
@@ -289,7 +272,6 @@ def _match(shown: _Shown, cards: set[int], *, named: bool) -> Iterator[str]:
         yield f"<h2>{escaped(report.file)}: {escaped(text.title(report))}</h2>"
         yield f'<p class="soft">{escaped(text.coverage(report))}.</p>'
         yield _totals(report.totals) if report.judgements else ""
-        yield from _graph(shown)
     rest = [one for one in report.judgements if one.error and id(one) not in cards]
     if rest:
         yield f"<details><summary>{pluralize(len(rest), 'more error' if cards else 'error')}, with boards</summary>"
