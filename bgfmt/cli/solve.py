@@ -150,7 +150,7 @@ def solve() -> None:
     "--normal-dist", is_flag=True, help="Write means and standard deviations only (makebearoff -n)."
 )
 @no_option("--no-header", "header", "Omit the 40-byte header (makebearoff -H).")
-@recipe_option("gnubg", "bgsage", "exact", "gnubg-heuristic", "gnubg-heuristic-2009")
+@recipe_option("gnubg", "bgsage", "exact")
 @memory_option("Memory limit, such as 6G; the rest is in a temporary mapped file next to OUTPUT.")
 @common_options
 def one_sided(size: str, chequers: int | None, normal_dist: bool, **common: Any) -> None:

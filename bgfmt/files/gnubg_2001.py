@@ -22,7 +22,7 @@ from bgfmt.tables import OneSided, TwoSided
 
 NAME = "gnubg-2001"
 THOUSANDTH = 2359  # 36 * 65535 / 1000, rounded: sums of 36 rolls in thousandths of a roll
-RANKED = Recipe(NAME, gammon="none", divisor=THOUSANDTH, summary="GNU Backgammon of 2001")
+RANKED = Recipe(NAME, divisor=THOUSANDTH, summary="GNU Backgammon of 2001")
 
 
 def gnubg_2001_tables(

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.game.results import Array
 from bgfmt.solver.kernels import exact as exact_kernels
@@ -23,7 +22,6 @@ from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table
 
 __all__ = [
     "FULL_CHEQUERS",
-    "HOME_POINTS",
     "LANES",
     "ROLLS",
     "ExactMeans",
@@ -35,14 +33,12 @@ __all__ = [
     "mean_rolls",
     "one_sided",
     "records_for",
-    "solve_by_fixed_rule",
 ]
 
 
 ROLLS = 32
 LANES = 8
 FULL_CHEQUERS = 15
-HOME_POINTS = 6  # points of the tables by a fixed rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,13 +84,7 @@ class OneSidedSolver(Solver):
     """Solver of one-sided tables: distributions of rolls."""
 
     name = kind = "one-sided"
-    recipes: ClassVar[tuple[str, ...]] = (
-        "gnubg",
-        "bgsage",
-        "exact",
-        "gnubg-heuristic",
-        "gnubg-heuristic-2009",
-    )
+    recipes: ClassVar[tuple[str, ...]] = ("gnubg", "bgsage", "exact")
     most_points = 18
     options = frozenset({"gammon"})
     rows = True  # tables of probabilities, not only of means and deviations
@@ -114,12 +104,8 @@ class OneSidedSolver(Solver):
         file.
         """
         super().__init__(points, chequers, recipe=recipe)
-        if self.recipe.play != "best" and points != HOME_POINTS:
-            raise SolverError(
-                f"recipe {self.recipe.name} only solves tables of {HOME_POINTS} points, not {points}"
-            )
         self.supports_mapping = self.recipe.rounded and self.rows
-        self.gammon = gammon and self.recipe.gammon != "none"
+        self.gammon = gammon
         self.compressed = compressed
         self.positions = board.count(points, chequers)
         #: number of the first position with all chequers on the board where a gammon can be lost, else `positions`
@@ -169,10 +155,6 @@ class OneSidedSolver(Solver):
     def build_arrays(
         self, workers: Workers, progress: Progress | None, zeros: Any, out: Any
     ) -> dict[str, Any]:
-        if self.recipe.play != "best":
-            return {
-                "bearoff": solve_by_fixed_rule(self.chequers, look_ahead=self.recipe.play == "look-ahead")
-            }
         again = self.positions - self.first_full if self.gammon and self.recipe.gammon == "save" else 0
         sweep = Sweep(workers, self.positions - 1 + again, progress)
         return self._fill_arrays(Layers(self.points, self.chequers), sweep, zeros)
@@ -326,59 +308,6 @@ def records_for(layers: Layers, dtype: type[np.uint32 | np.int64], zeros: Callab
     keys = zeros((n, 2 * LANES), dtype)
     doubles = zeros((6, n, 4), dtype)
     return kernels.Records(signs, keys, doubles, LANES)
-
-
-def solve_by_fixed_rule(chequers: int, *, look_ahead: bool) -> Array:
-    """Compute the rows (n, 32) uint16 of the table that GNU Backgammon builds in memory if it finds no file.
-
-    The rule is described in docs/theory/one-sided.md; it was found by evaluations of the program, and tests repeat
-    these. Rows are rounded but not corrected: they add up to 65532 to 65540.
-
-    look_ahead : prefer a chequer that the other dice bear off (not in releases 2009 to 1.00).
-    """
-    n = board.count(HOME_POINTS, chequers)
-    counts = board.unrank_array(np.arange(n), HOME_POINTS).astype(np.int64)
-    rows = np.zeros((n, ROLLS), np.uint16)
-    after = []
-    for high in range(1, HOME_POINTS + 1):
-        for low in range(1, high + 1):
-            sides = counts.copy()
-            dice = [high] * 4 if high == low else [high, low]
-            for k, die in enumerate(dice):
-                _move(sides, die, dice[k + 1 :] if look_ahead else [])
-            after.append((1 if high == low else 2, board.rank_array(sides)))
-    pips = counts @ np.arange(1, HOME_POINTS + 1)
-    order = np.argsort(pips, kind="stable")
-    rows[0, 0] = 65535
-    for some in np.split(order, np.flatnonzero(np.diff(pips[order])) + 1)[1:]:
-        sums = sum(weight * rows[numbers[some], :-1].astype(np.int64) for weight, numbers in after)
-        rows[some, 1:] = (sums + 18) // 36
-    return rows
-
-
-def _move(sides: Array, die: int, later: list[int]) -> None:
-    """Play a die on every side (n, 6) that has a chequer left.
-
-    later : the remaining dice, which may bear off the chequer together with this one.
-    """
-    highest = np.where(sides > 0, np.arange(HOME_POINTS), -1).max(axis=1)
-    stacks = sides[:, die:]
-    landings = sides[:, : HOME_POINTS - die]
-    safe = (stacks >= 2) & (landings == 0)
-    ways = [(sides[:, die - 1] > 0, die - 1), (highest < die - 1, highest)]
-    ways += [(sides[:, at - 1] > 0, at - 1) for at in die + np.cumsum(later, dtype=int) if at <= HOME_POINTS]
-    if (
-        die < HOME_POINTS
-    ):  # the highest stack, of equals the one with the fewest chequers where it lands, then the lowest
-        ways += [
-            (safe.any(axis=1), die + (stacks * safe).argmax(axis=1)),
-            (highest >= die, die + (stacks * 16 - landings * (stacks > 0)).argmax(axis=1)),
-        ]
-    source = np.select([way[0] for way in ways], [way[1] for way in ways], -1)
-    which = np.flatnonzero((source >= 0) & (highest >= 0))
-    sides[which, source[which]] -= 1
-    inside = which[source[which] >= die]
-    sides[inside, source[inside] - die] += 1
 
 
 def lexicographic_labels(points: int, chequers: int) -> Array:

@@ -28,10 +28,7 @@ class Recipe:
         highest points first, or the ``lexicographic`` least by chequers on point 1, then point 2, ...
     remainder : the rounding remainder to 65535 goes to the first most likely roll: most likely among the rounded
         numbers (``rounded``) or among the sums before the division by 36 (``sums``).
-    gammon : the plays of the gammon distribution: those that ``save`` the gammon soonest, or those of the ``race``;
-        ``none``: there is no such distribution.
-    play : how a roll is played: for the fewest rolls (``best``), or by gnubg's fixed rule, in two versions; see
-        `bgfmt.solver.one_sided.solve_by_fixed_rule`.
+    gammon : the plays of the gammon distribution: those that ``save`` the gammon soonest, or those of the ``race``.
     rounded : numbers are rounded to integers at every position, as files hold them; False keeps float64.
     divisor : plays minimise the mean of the rounded numbers (0), or the sums of 36 rolls divided by this number,
         truncated.
@@ -41,8 +38,7 @@ class Recipe:
     summary: str
     tie: Literal["first", "lexicographic"] = "first"
     remainder: Literal["rounded", "sums"] = "rounded"
-    gammon: Literal["save", "race", "none"] = "save"
-    play: Literal["best", "look-ahead", "fixed"] = "best"
+    gammon: Literal["save", "race"] = "save"
     rounded: bool = True
     divisor: int = 0
 
@@ -54,19 +50,6 @@ BGSAGE = Recipe(
 MATCH = Recipe("match", "match winning probabilities in float32, sums in float64")
 GAMMONS = Recipe("gammons", "equities in 16383ths, rounded to the nearest")
 EXACT = Recipe("exact", "float64 throughout, nothing rounded to a file's integers", rounded=False)
-HEURISTIC = Recipe(
-    "gnubg-heuristic",
-    "what GNU Backgammon plays by where it finds no database: a fixed rule; 6 points",
-    gammon="none",
-    play="look-ahead",
-)
-HEURISTIC_2009 = Recipe(
-    "gnubg-heuristic-2009",
-    "the same of releases from 2009 to 1.00, which did not look ahead",
-    gammon="none",
-    play="fixed",
-)
-
 RECIPES: Registry[Recipe] = Registry("bgfmt.recipes")
 
 

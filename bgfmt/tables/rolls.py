@@ -27,7 +27,6 @@ __all__ = [
     "MAX_ROLLS",
     "OF_ROLLS",
     "PIPS_PER_ROLL",
-    "UNCORRECTED_SLACK",
     "Estimate",
     "MeanRolls",
     "NormalOneSided",
@@ -51,7 +50,6 @@ PIPS_PER_ROLL = 49 / 6
 """Pips of an average roll; an effective pip count (EPC) is mean rolls times this."""
 CHANCE_WHOLE = 65535
 MAX_ROLLS = 256
-UNCORRECTED_SLACK = 5  # parts of 65535 by which rows of a recipe without correction may miss their sum
 
 
 def to_probabilities(rows: Any) -> Array:
@@ -503,8 +501,7 @@ class OneSided(OfRolls):
         whole = 1.0 if self.exact else CHANCE_WHOLE
         for name, rows in block.items():
             off = np.abs(rows.sum(axis=1, dtype=np.float64) - whole)
-            slack = UNCORRECTED_SLACK if self.recipe.startswith("gnubg-heuristic") else 1e-9 * whole
-            wrong = ~(off <= slack)
+            wrong = ~(off <= 1e-9 * whole)
             yield Breach(f"sum of {name}", wrong, f"its {name} numbers do not add up to {whole:,}")
             if rows.dtype == np.float64:
                 bad = np.asarray(~((rows >= 0) & (rows <= 1)).all(axis=1))

@@ -119,7 +119,6 @@ class Cause(Enum):
     ROUNDED_DOWN = "rounding down where gnubg truncates towards zero"
     OTHER_ROUNDING = "other rounding, or plain negation instead of one's complement"
     OTHER_PLAYS = "another rule for equally good plays, or other rounding"
-    HALVES = "exact halves rounded either way, as by a program that divides floats"
     ADDITIONS = "another order of additions"
     THRESHOLD = "another threshold, a restarted run or another build of makehyper"
 

@@ -13,6 +13,7 @@ import pytest
 import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run
+from bgfmt.errors import VerificationError
 from tests.conftest import ROOT
 from tests.support.node import run_node
 
@@ -325,42 +326,10 @@ def test_a_report_fits_a_phone(golden: Path, tmp_path: Path, oracle: Callable[[s
 
 
 @pytest.mark.slow
-def test_makebearoffs_table_of_thirteen_points_is_proved(golden: Path) -> None:
-    report = bgfmt.verify(golden / "gnubg" / "ts_13x02.bd")
-    assert (report.exit_code, report.verdict) == (
-        0, "proved: every one of 11,025 entries follows from the rules (recipe gnubg)",
-    )  # fmt: skip
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("us", "them"),
-    [((13,), (13, 13)), ((12, 13), (5, 13)), ((13, 13), (13, 13)), ((4, 13), (2, 13)), ((1, 2), (13, 13))],
-    ids=["no play", "one on a blot", "both closed", "hit", "passed"],
-)
-def test_a_unit_in_contact_is_found_and_repaired(
-    golden: Path, tmp_path: Path, us: tuple[int, ...], them: tuple[int, ...]
-) -> None:
-    path, sound = tmp_path / "x.bd", (golden / "gnubg" / "ts_13x02.bd").read_bytes()
-    numbers = [bgfmt.Side(*(points.count(k) for k in range(1, 14))).number(13) for points in (us, them)]
-    at = 40 + 8 * (numbers[0] * 105 + numbers[1]) + 4
-    data = bytearray(sound)
-    data[at] ^= 1
-    path.write_bytes(data)
-    report = not_good(path)
-    assert report.findings[0].offset == at - 4
-    assert report.findings[0].entry == numbers[0] * 105 + numbers[1]
-    bgfmt.repair(path, tmp_path / "mended.bd")
-    assert (tmp_path / "mended.bd").read_bytes() == sound
-
-
-@pytest.mark.slow
-def test_the_race_in_place_of_contact_is_found(golden: Path, tmp_path: Path) -> None:
-    """What the rule of a race gives is not what makebearoff writes."""
-    path = tmp_path / "x.bd"
-    data = bytearray((golden / "gnubg" / "ts_13x02.bd").read_bytes())
-    numbers = [bgfmt.Side(*[0] * 12, 1).number(13), bgfmt.Side(*[0] * 12, 2).number(13)]
-    at = 40 + 8 * (numbers[0] * 105 + numbers[1])
-    data[at : at + 8] = (np.array([31160, 32377, 32377, 31156]) + 32768).astype("<u2").tobytes()
-    path.write_bytes(data)
-    not_good(path)
+def test_tables_of_more_than_twelve_points_are_not_proved(golden: Path, tmp_path: Path) -> None:
+    path = golden / "gnubg" / "ts_13x02.bd"
+    report = bgfmt.verify(path)
+    assert (report.status, report.exit_code, report.recipe) == ("unproved", 1, "")
+    assert "no rule is known" in report.verdict
+    with pytest.raises(VerificationError, match="not repairable"):
+        bgfmt.repair(path, tmp_path / "mended.bd")

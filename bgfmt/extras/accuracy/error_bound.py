@@ -27,7 +27,7 @@ from bgfmt.jit.lanes import LANES
 from bgfmt.solver.machine import available_memory, check_disk, check_memory
 from bgfmt.storage.mapped import MappedScratch
 from bgfmt.tables import EQUITY_COLUMNS, Table, TwoSided
-from bgfmt.verifier.recurrence.contact import PLAIN_POINTS
+from bgfmt.verifier.proofs import MAX_PLAIN_POINTS
 from bgfmt.verifier.recurrence.plays import Array, Progress, pip_order, plays
 from bgfmt.verifier.words import plural
 
@@ -94,8 +94,10 @@ def reason_against(table: Table) -> str:
         return (
             "a cubeless table has no error bound; use one with the cube, whose first column has its numbers"
         )
-    if table.points > PLAIN_POINTS:
-        return f"no error bound is known for more than {PLAIN_POINTS} points, where the sides are in contact"
+    if table.points > MAX_PLAIN_POINTS:
+        return (
+            f"no error bound is known for more than {MAX_PLAIN_POINTS} points, where the sides are in contact"
+        )
     return ""
 
 

@@ -70,7 +70,7 @@ class ExpectedPointsProof(Proof[ExpectedPoints]):
 
     def prove(self, table: ExpectedPoints, request: Request) -> Outcome:
         """Compare all entries of a table with exact cubeless equities that are computed here; return the outcome."""
-        right = floats.build_table(table.points, table.chequers, 1, "f8")[1:, 1:, 0]
+        right = floats.build_table(table.points, table.chequers, 1)[1:, 1:, 0]
         stored = np.asarray(table.worth, np.float64).reshape(-1, 1)
         return compare(table, request, "points", stored, right.reshape(-1, 1))
 

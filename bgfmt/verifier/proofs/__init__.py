@@ -28,6 +28,7 @@ from bgfmt.verifier.spread import Progress, Spread
 
 __all__ = [
     "EXACT",
+    "MAX_PLAIN_POINTS",
     "PROOFS",
     "SEED_MODULUS",
     "KnownRecipe",
@@ -48,6 +49,7 @@ __all__ = [
 Locate = Callable[..., int | None]
 T = TypeVar("T", bound=Table)
 SEED_MODULUS = 1 << 63
+MAX_PLAIN_POINTS = 12  # of a two-sided table; on more points the sides may be in contact
 
 PROOFS: Registry[type[Proof[Any]]] = Registry("bgfmt.proofs")
 """The proofs there are, by kind of table."""

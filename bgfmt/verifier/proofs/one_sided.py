@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from bgfmt.files.database import Database
+from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import MeanRolls, NormalOneSided, OfRolls, OneSided, Table
 from bgfmt.verifier.findings import MAX_FINDINGS, Cause, Finding, LikelyCause, Outcome, Rule
@@ -31,22 +32,14 @@ MAX_SETTLED_ROWS = 1_400_000  # larger tables are not recomputed to tell wrong r
 FLOAT32_ONE_SWAPPED = b"\x3f\x80\x00\x00"  # float32 1.0, the mean of position 1, in the other byte order
 SMALL_POSITIONS = 4000  # of tables up to this size, other recipes' tables are built even if few rows fail
 MAX_RIVAL_UNITS = 400  # greatest difference of a row that another program's recipe explains
-TRIAL_ROWS = 2000  # rows on which a rule is tried before the whole table is checked
+TRIAL_ROWS = 2000  # rows, about, on which another rule is tried before the whole table is checked
 MIN_FAILING_ROWS = 8  # fewer failing rows are always reported as damage
-CORNER_CHEQUERS = 5  # chequers of the small table on which another recipe is tried first
-DIVISOR_2001 = 2359
+RULE_2001 = RowRule(divisor=2359)
+MAX_2001_POSITIONS = board.count(6, 15)  # the table of 2001, of which smaller ones are parts
 LAST_BITS = 1e-12
 MAX_FAILING_SHARE = 0.15  # share of the first rows that may fail
-#: fixed rules, and whether they look ahead
-FIXED_RULES = {"gnubg-heuristic": True, "gnubg-heuristic-2009": False}
-STATED_RULES = ("gnubg-2001",)  # recipes without a recurrence that a file may name
-RULES = {
-    "gnubg": GNUBG,
-    "bgsage": BGSAGE,
-    "gnubg-float": replace(GNUBG, halves=True),
-    "bgsage-float": replace(BGSAGE, halves=True),
-}
-#: SHA-256 of both arrays of the only table proved under "bgsage-float", whose exact halves are rounded either way
+RULES = {"gnubg": GNUBG, "bgsage": BGSAGE}
+#: SHA-256 of both arrays of bgsage's own table: it follows bgsage's rule, but rounds exact halves either way
 GENERATED_SHA256 = "84ffe8b61a0787f88ae556be575e528dd15abd223ac0e9ba11ea22c342fb254c"
 
 
@@ -64,16 +57,6 @@ class OneSidedProof(Proof[OneSided]):
             "gnubg-2001", "GNU Backgammon before November 2002: plays chosen by sums before rounding",
             "MD5 ffbb2108abe1fd1a79c6d9d3eadf56cf of gnubg.bd",
         ),
-        KnownRecipe(
-            "gnubg-heuristic", "what GNU Backgammon plays by where it finds no database: a fixed rule",
-            "evaluations of 1.07.001",
-        ),
-        KnownRecipe(
-            "gnubg-heuristic-2009", "the fixed rule of GNU Backgammon 2009 to 1.00, without a look ahead",
-            "documented",
-        ),
-        KnownRecipe("float32", "distributions kept in float32, rounded once at the end", "plain arithmetic"),
-        KnownRecipe("float64", "distributions kept in float64, rounded once at the end", "plain arithmetic"),
         EXACT,
     )  # fmt: skip
 
@@ -142,66 +125,34 @@ def _rounded(table: OneSided, request: Request) -> Outcome:
     n = table.positions
     which = request.sample_numbers(n)
     checked = n if which is None else len(which)
-    names = list(RULES)
-    if table.gammon_policy == "race":
-        names = ["bgsage", "gnubg", "bgsage-float", "gnubg-float"]
-    names.sort(
-        key=lambda name: (RULES[name].halves, name != table.recipe)
-    )  # small tables are the same by several
-    if (
-        table.recipe in STATED_RULES
-        and which is None
-        and _find_rival(table, recurrence.decode_rows(table), STATED_RULES)
-    ):
+    if table.recipe == "gnubg-2001" and which is None and _follows_2001(table):
         return Outcome(n, n, table.recipe)
-    if table.recipe in FIXED_RULES:
-        played = _by_fixed_rule(table, recurrence.decode_rows(table), which, request)
-        if played is not None:
-            return played
-    rows: dict[bool, Distributions] = {}
+    usual = "bgsage" if table.gammon_policy == "race" else "gnubg"
     best: Fit | None = None
-    for name in names:
-        rule = RULES[name]
-        if rule.race not in rows:
-            rows[rule.race] = recurrence.decode_rows(table, rule)
-        own = replace(rows[rule.race], rule=rule)
-        few = best is not None and best.failing < max(MIN_FAILING_ROWS, checked // 100)
-        if few and rule.halves:
-            continue  # damage must not pass for somebody's rounding
-        if best is not None and (few or which is None) and not _may_fit(own, best, few, request):
+    for name in sorted(RULES, key=lambda name: (name != table.recipe, name != usual)):
+        rows = recurrence.decode_rows(table, RULES[name])
+        if best is not None and not _may_fit(rows, best, request):
             continue
-        how: dict[str, Any] = {"which": which, "threads": request.threads}
         progress = request.progress if best is None else None
-        fails, largest = recurrence.check(own, **how, progress=progress)
-        fit = Fit(own, fails, largest)
-        if fit.failing == 0 and rule.halves and (best is not None and not _is_generated_by_bgsage(table)):
-            return Outcome(
-                n, checked, failing=best.failing, largest=float(best.largest.max()), systematic=True,
-                likely=LikelyCause(Cause.HALVES),
-            )  # fmt: skip
+        fails, largest = recurrence.check(rows, which=which, threads=request.threads, progress=progress)
+        fit = Fit(rows, fails, largest)
         if fit.failing == 0:
             return Outcome(n, checked, name, findings=_recipe_note(table, name))
-        # floats let more pass: they are meant only where they explain nearly all
-        if best is None or fit.failing * (5 if rule.halves else 1) < best.failing:
+        if best is None or fit.failing < best.failing:
             best = fit
     assert best is not None
+    if _is_generated_by_bgsage(table):
+        return Outcome(n, checked, "bgsage-float")
     many = best.failing >= max(MIN_FAILING_ROWS, checked // 100)
-    if many or n <= SMALL_POSITIONS:
-        played = _by_fixed_rule(table, best.rows, which, request)
-        if played is not None:
-            return played
-    if which is None and len(best.rows.idle_wrong) == 0 and (many or n <= SMALL_POSITIONS):
-        sums = best.rows.bearoff.sum(axis=1, dtype=np.int64)
-        rival = _find_rival(table, best.rows) if (sums == recurrence.WHOLE).all() else ""
-        if rival:
-            return Outcome(n, n, rival)
-        if many and (sums == recurrence.WHOLE).all() and int(best.largest.max()) <= MAX_RIVAL_UNITS:
-            largest = best.largest
-            likely = LikelyCause(Cause.OTHER_PLAYS)
-            return Outcome(
-                n, n, failing=best.failing, largest=float(largest.max()), systematic=True,
-                differences=_counts(largest), likely=likely,
-            )  # fmt: skip
+    sums = best.rows.bearoff.sum(axis=1, dtype=np.int64)
+    whole = which is None and len(best.rows.idle_wrong) == 0 and bool((sums == recurrence.WHOLE).all())
+    if whole and (many or n <= SMALL_POSITIONS) and _follows_2001(table):
+        return Outcome(n, n, "gnubg-2001")
+    if whole and many and int(best.largest.max()) <= MAX_RIVAL_UNITS:
+        return Outcome(
+            n, n, failing=best.failing, largest=float(best.largest.max()), systematic=True,
+            differences=_counts(best.largest), likely=LikelyCause(Cause.OTHER_PLAYS),
+        )  # fmt: skip
     return _damaged(table, best, checked, request, told_apart=which is None and n <= MAX_SETTLED_ROWS)
 
 
@@ -239,64 +190,20 @@ def _recipe_note(table: OneSided, name: str) -> tuple[Finding, ...]:
     return (Finding(Rule.MADE_BY, field=name, found=f"{follows}, and the file says otherwise"),)
 
 
-def _may_fit(rows: Distributions, best: Fit, few: bool, request: Request) -> bool:
-    """Return True if another rule may fit the table, judged by a few rows.
-
-    few : True if few rows fail under the best rule; then none of them may fail under the other rule as well.
-    Otherwise at most a tenth of a sample may fail.
-    """
-    n = rows.positions
-    which = (
-        np.flatnonzero(best.fails) if few else np.unique(np.linspace(1, n - 1, TRIAL_ROWS).astype(np.int64))
-    )
-    fails, _ = recurrence.check(rows, which=which, threads=request.threads)
-    failing = int((fails[which] > 0).sum())
-    return failing == 0 if few else failing * TRIAL_ROWS <= len(which) * (TRIAL_ROWS // 10)
+def _may_fit(rows: Distributions, best: Fit, request: Request) -> bool:
+    """Return True if another rule may fit the table: at most a tenth of a few rows that fail under the best rule."""
+    bad = np.flatnonzero(best.fails)
+    some = bad[:: 1 + len(bad) // TRIAL_ROWS].copy()
+    fails, _ = recurrence.check(rows, which=some, threads=request.threads)
+    return int(np.count_nonzero(fails)) * 10 <= len(some)
 
 
-def _by_fixed_rule(
-    table: OneSided, rows: Distributions, which: Array | None, request: Request
-) -> Outcome | None:
-    """Return the outcome if all but a few rows are those of gnubg's table in memory (fixed rules), else None."""
-    if table.gammon is not None or table.points != recurrence.FIXED_POINTS:
-        return None
-    looked = np.arange(table.positions) if which is None else which
-    for name, look_ahead in sorted(FIXED_RULES.items(), key=lambda item: item[0] != table.recipe):
-        wanted = recurrence.fixed_rule_rows(rows.bearoff, table.chequers, look_ahead=look_ahead)
-        off = np.abs(wanted[looked] - rows.bearoff[looked]).max(axis=1)
-        bad = looked[off > 0]
-        if len(bad) == 0:
-            return Outcome(table.positions, len(looked), name)
-        if len(bad) < max(MIN_FAILING_ROWS, len(looked) // 100):
-            right = replace(rows, bearoff=wanted)
-            found = tuple(_finding(table, request, int(x), 1, rows, right) for x in bad[:MAX_FINDINGS])
-            worst = float(off.max())
-            return Outcome(table.positions, len(looked), failing=len(bad), largest=worst, findings=found)
-    return None
-
-
-def _find_rival(table: OneSided, rows: Distributions, names: tuple[str, ...] = ()) -> str:
-    """Return the name of a recipe without recurrence whose table has exactly these rows; "" if there is none.
-
-    names : consider only these recipes.
-    """
-    if table.gammon is not None or table.positions > MAX_SETTLED_ROWS:
-        return ""
-    ways: dict[str, Callable[[int, int], Array]] = {
-        "gnubg-2001": lambda p, c: recurrence.build_table(p, c, RowRule(divisor=DIVISOR_2001)).bearoff,
-        "float64": lambda p, c: recurrence.build_float_table(p, c, "f8"),
-        "float32": lambda p, c: recurrence.build_float_table(p, c, "f4"),
-    }
-    for name, way in ways.items():
-        if names and name not in names:
-            continue
-        # a table of fewer chequers is the beginning of one of more
-        corner = way(table.points, min(CORNER_CHEQUERS, table.chequers))
-        if np.array_equal(corner, rows.bearoff[: len(corner)]) and np.array_equal(
-            way(table.points, table.chequers), rows.bearoff
-        ):
-            return name
-    return ""
+def _follows_2001(table: OneSided) -> bool:
+    """Return True if the rows are those of GNU Backgammon's table of 2001, or of a part of it."""
+    if table.gammon is not None or table.positions > MAX_2001_POSITIONS:
+        return False
+    made = recurrence.build_table(table.points, table.chequers, RULE_2001).bearoff
+    return np.array_equal(made, np.asarray(table.bearoff))
 
 
 def _settle(rows: Distributions, fails: Array) -> Array:
@@ -319,7 +226,6 @@ def _damaged(table: OneSided, fit: Fit, checked: int, request: Request, *, told_
     wrong = bad
     inherited = np.zeros(0, np.int64)
     right = None
-    told_apart = told_apart and not fit.rows.rule.halves
     if told_apart:
         right = replace(fit.rows, bearoff=fit.rows.bearoff.copy(), gammon=fit.rows.gammon.copy())
         changed = _settle(right, fails)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -18,6 +17,7 @@ from bgfmt.tables.two_sided import StoredEquities
 from bgfmt.verifier.findings import MAX_FINDINGS, Cause, Finding, LikelyCause, Outcome
 from bgfmt.verifier.proofs import (
     EXACT,
+    MAX_PLAIN_POINTS,
     KnownRecipe,
     Proof,
     Request,
@@ -25,7 +25,7 @@ from bgfmt.verifier.proofs import (
     prove_pairs,
     sort_by_pips,
 )
-from bgfmt.verifier.recurrence import contact, floats
+from bgfmt.verifier.recurrence import floats
 from bgfmt.verifier.recurrence import two_sided as recurrence
 from bgfmt.verifier.recurrence.plays import Array
 
@@ -33,8 +33,7 @@ T = TypeVar("T", bound=StoredEquities)
 MAX_SETTLED_ENTRIES = (
     400_000_000  # larger tables are not recomputed to tell wrong entries from inherited errors
 )
-MAX_RIVAL_POSITIONS = 3003  # positions of a side up to which other recipes' tables are built
-SMALL_POSITIONS = 210  # up to this size they are built even if few entries fail
+MAX_2001_POSITIONS = board.count(6, 6)  # the table of 2001, of which smaller ones are parts
 MAX_SYSTEMATIC_UNITS = 16  # greatest difference that another program's arithmetic explains
 ENTRIES_PER_SAMPLED_ROW = 100  # a sample takes this many entries of each of its rows
 LAST_BITS = 1e-12
@@ -54,17 +53,12 @@ class TwoSidedProof(Proof[StoredEquities]):
             "gnubg-2001", "GNU Backgammon before November 2002: chances to win, in float64, truncated",
             "MD5 ffbb2108abe1fd1a79c6d9d3eadf56cf of gnubg.bd",
         ),
-        KnownRecipe(
-            "gnubg-2002", "equities kept in float32, truncated when stored, as GNU Backgammon did in late 2002",
-            "documented; no file was seen",
-        ),
-        KnownRecipe("float32", "equities kept in float32, rounded when stored", "plain arithmetic"),
-        KnownRecipe("float64", "equities kept in float64, rounded when stored", "plain arithmetic"),
-        KnownRecipe("float64-truncated", "equities kept in float64, truncated when stored", "plain arithmetic"),
         EXACT,
     )  # fmt: skip
 
-    def prove(self, table: StoredEquities, request: Request) -> Outcome:
+    def prove(self, table: StoredEquities, request: Request) -> Outcome | None:
+        if table.points > MAX_PLAIN_POINTS:
+            return None
         if table.exact:
             return prove_pairs(table, request, "exact", LAST_BITS)
         if request.sample is not None:
@@ -76,7 +70,7 @@ class TwoSidedProof(Proof[StoredEquities]):
         return _rounded(table, request)
 
     def supports_parts(self, table: StoredEquities) -> bool:
-        return not table.exact
+        return not table.exact and table.points <= MAX_PLAIN_POINTS
 
     def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> LikelyCause | None:
         wrong = 0 if outcome is None else outcome.failing if outcome.wrong is None else outcome.wrong
@@ -84,15 +78,17 @@ class TwoSidedProof(Proof[StoredEquities]):
         return None if few else _other_layout(cast(StoredEquities, db.table), db.source, start, end)
 
     def recompute(self, table: StoredEquities, threads: int) -> tuple[Table, int]:
+        if table.points > MAX_PLAIN_POINTS:
+            raise VerificationError(f"no rule is known for tables of more than {MAX_PLAIN_POINTS} points")
         if table.exact:
-            made = floats.build_table(table.points, table.chequers, table.equities.shape[2], "f8")
+            made = floats.build_table(table.points, table.chequers, table.equities.shape[2])
             stored = np.ascontiguousarray(table.equities)
             differ = (made.view(np.int64) != stored.view(np.int64)).any(axis=2)
             return replace(table, equities=made), int(differ.sum())
         if table.entries > MAX_RECOMPUTED_ENTRIES:
             raise VerificationError("a table of this size is too large to repair in memory; solve it again")
         table = unpack(table)
-        rule = rule_of(table)
+        rule = recurrence.PairRule(table)
         found = recurrence.check(rule, threads=threads)
         # else all are computed, which is faster
         complete = len(found.numbers) == found.failing <= table.entries // 5
@@ -131,28 +127,16 @@ class GammonProof(TwoSidedProof):
         return super().recompute(table, threads)
 
 
-def rule_of(table: StoredEquities) -> recurrence.PairRule:
-    """Return the rule by which entries of a table of integers follow from each other.
-
-    On more than 12 points, where sides may be in contact, it is the rule that handles contact.
-    """
-    kind = recurrence.PairRule if table.points <= contact.PLAIN_POINTS else contact.ContactRule
-    return kind(table)
-
-
 def _rounded(table: StoredEquities, request: Request) -> Outcome:
-    """Check every entry under recipe gnubg; if entries differ slightly and everywhere, try the other recipes."""
+    """Check every entry under recipe gnubg, and a cubeless table that differs slightly under that of 2001."""
     if table.recipe == "gnubg-2001" and _follows_2001(table):  # a small one may be the same by gnubg's rule
         return Outcome(table.entries, table.entries, table.recipe)
     found = check_all(table, request)
     if found.failing == 0:
         return Outcome(found.entries, found.entries, "gnubg")
     small = found.largest <= MAX_SYSTEMATIC_UNITS and found.failing > max(64, found.entries // 500)
-    near = small or (found.largest <= MAX_SYSTEMATIC_UNITS and table.positions <= SMALL_POSITIONS)
-    if near and table.positions <= MAX_RIVAL_POSITIONS:
-        for name, made in _rivals(table):
-            if _equal(made, table):
-                return Outcome(found.entries, found.entries, name)
+    if found.largest <= MAX_SYSTEMATIC_UNITS and _follows_2001(table):
+        return Outcome(found.entries, found.entries, "gnubg-2001")
     differences = count_differences(found)
     if small:
         return Outcome(
@@ -174,8 +158,10 @@ def count_differences(found: recurrence.Pass) -> dict[str, float]:
 def check_all(table: StoredEquities, request: Request) -> recurrence.Pass:
     """Check every entry of a table against those that it follows from, with threads or on a cluster's workers."""
     if request.spread is None:
-        return recurrence.check(rule_of(table), threads=request.threads, progress=request.progress)
-    found, *others = request.spread.run(check_band, rule_of(table).bands)
+        return recurrence.check(
+            recurrence.PairRule(table), threads=request.threads, progress=request.progress
+        )
+    found, *others = request.spread.run(check_band, recurrence.PairRule(table).bands)
     return found.merge(others)
 
 
@@ -184,7 +170,7 @@ def check_band(db: Database, band: tuple[int, int]) -> recurrence.Pass:
 
     band : first column, and one past the last.
     """
-    return recurrence.check(rule_of(cast(StoredEquities, db.table)), only=[band])
+    return recurrence.check(recurrence.PairRule(cast(StoredEquities, db.table)), only=[band])
 
 
 def diagnose_damage(table: StoredEquities, request: Request, found: recurrence.Pass) -> Outcome:
@@ -194,7 +180,7 @@ def diagnose_damage(table: StoredEquities, request: Request, found: recurrence.P
     otherwise `Outcome.wrong` is None.
     """
     n = table.positions
-    rule = rule_of(table)
+    rule = recurrence.PairRule(table)
     numbers = sort_by_pips(table, found.numbers)
     wrong = numbers
     inherited = 0
@@ -245,7 +231,7 @@ def check_sample(table: StoredEquities, request: Request, recipe: str) -> Outcom
     rows = rng.choice(n, -(-sample // each), replace=False)
     drawn = [rng.choice(n, each, replace=False) * n + them for them in rows]
     numbers = np.sort(np.concatenate(drawn)[:sample])
-    rule = rule_of(table)
+    rule = recurrence.PairRule(table)
     order = np.argsort(numbers % n, kind="stable")
     done = 0
     right = np.empty((len(numbers), rule.columns), np.int64)
@@ -274,32 +260,13 @@ def check_sample(table: StoredEquities, request: Request, recipe: str) -> Outcom
     )
 
 
-def _equal(made: Array, table: StoredEquities) -> bool:
-    return np.array_equal(made, np.asarray(table.equities))
-
-
 def _follows_2001(table: StoredEquities) -> bool:
-    if table.positions > MAX_RIVAL_POSITIONS:
+    """Return True if the entries are those of GNU Backgammon's table of 2001, truncated from float64."""
+    if table.cubeful or table.positions > MAX_2001_POSITIONS:
         return False
-    name, made = next(_rivals(table))
-    return name == "gnubg-2001" and _equal(made, table)
-
-
-def _rivals(table: StoredEquities) -> Iterator[tuple[str, Array]]:
-    """Yield the tables that the arithmetic of other programs gives, as stored, each with its recipe's name."""
-    size = (table.points, table.chequers, table.equities.shape[2])
-    if not table.cubeful:
-        chances = floats.build_table(*size, "f8", chances=True)
-        yield "gnubg-2001", np.trunc(chances * 65535.5).astype(np.uint16)
-    for width, truncated, rounded in (
-        ("f4", "gnubg-2002", "float32"),
-        ("f8", "float64-truncated", "float64"),
-    ):
-        for divide in (True, False):
-            made = floats.build_table(*size, width, divide=divide)
-            for stored in ((made.astype(np.float64) + 1) * 32767.5, (made + 1) * made.dtype.type(32767.5)):
-                yield truncated, np.trunc(stored).astype(np.uint16)
-                yield rounded, np.floor(stored + made.dtype.type(0.5)).astype(np.uint16)
+    exact = floats.build_table(table.points, table.chequers, 1)
+    made = ((exact + 1) / 2 * 65535.5).astype(np.uint16)
+    return np.array_equal(made, np.asarray(table.equities))
 
 
 def _rounding_of(found: recurrence.Pass) -> Cause:

@@ -92,20 +92,17 @@ class FloatRule(PairRule):
         return out
 
 
-def build_table(
-    points: int, chequers: int, columns: int, width: str, *, divide: bool = True, chances: bool = False
-) -> Array:
-    """Compute equities (n, n, columns) in floats of dtype `width` ("f4" or "f8"), from the rules of the game alone.
+def build_table(points: int, chequers: int, columns: int) -> Array:
+    """Compute exact equities (n, n, columns), float64, from the rules of the game alone.
 
-    columns : 4, or 1 for cubeless equities. divide : divide sums over the rolls by 36; otherwise multiply by the
-    reciprocal. chances : compute win probabilities instead, of one column.
+    columns : 4, or 1 for cubeless equities.
     """
     starts, results = plays(points, chequers)
     _, order, pips_at = pip_order(points, chequers)
     n = len(order)
-    out = np.zeros((n, n, columns), width)
-    turned = np.zeros((n, n, columns), width)
-    fill(starts, results, order, pips_at, divide, chances, out, turned)
+    out = np.zeros((n, n, columns))
+    turned = np.zeros((n, n, columns))
+    fill(starts, results, order, pips_at, out, turned)
     return out
 
 
@@ -201,29 +198,19 @@ def expected_entries(
             out[i, c] = total[c] / 36.0
 
 
-@njit("i8.1C, i4.1C, i8.1C, i8.1C, b1, b1, f4.3C, f4.3C", "i8.1C, i4.1C, i8.1C, i8.1C, b1, b1, f8.3C, f8.3C")
-def fill(
-    starts: Array, results: Array, order: Array, pips_at: Array, divide: bool, chances: bool, out: Array,
-    turned: Array,
-) -> None:  # fmt: skip
-    """Compute the equities of all pairs in order of pips into out (n, n, columns), of any float dtype.
+@njit("i8.1C, i4.1C, i8.1C, i8.1C, f8.3C, f8.3C")
+def fill(starts: Array, results: Array, order: Array, pips_at: Array, out: Array, turned: Array) -> None:
+    """Compute the equities of all pairs in order of pips into out (n, n, columns).
 
     Parameters
     ----------
     starts, results : results of the rolls, as `plays.successors` returns them.
     order, pips_at : positions in order of pips, and the index of the first of each pip count.
-    divide, chances : see `build_table`.
     turned : the same from the other side's view, working space.
     """
     columns = out.shape[2]
-    number = out.dtype.type
-    one = number(1)
-    two = number(2)
-    whole = number(36)
-    part = one / whole
-    least = number(0) if chances else -one
-    best = np.zeros(columns, out.dtype)
-    total = np.zeros(columns, out.dtype)
+    best = np.zeros(columns)
+    total = np.zeros(columns)
     most = len(pips_at) - 2
     for pips in range(2 * most + 1):
         for p in range(max(0, pips - most), min(most, pips) + 1):
@@ -234,21 +221,19 @@ def fill(
                     e = out[u, t]
                     g = turned[u, t]
                     if u == 0 or t == 0:
-                        e[:] = one if u == 0 else least
+                        e[:] = 1.0 if u == 0 else -1.0
                     else:
                         total[:] = 0
                         for roll in range(ROLLS):
-                            best[:] = -one
+                            best[:] = -1.0
                             for q in range(starts[ROLLS * u + roll], starts[ROLLS * u + roll + 1]):
-                                for c in range(columns):
-                                    best[c] = max(best[c], turned[t, results[q], c])
-                            for c in range(columns):
-                                total[c] += best[c] * number(WEIGHTS[roll])
+                                _raise(best, turned[t, results[q]])
+                            _weigh(total, best, np.float64(WEIGHTS[roll]))
                         for c in range(columns):
-                            e[c] = total[c] / whole if divide else total[c] * part
-                    g[0] = one - e[0] if chances else -e[0]
+                            e[c] = total[c] / 36.0
+                    g[0] = -e[0]
                     if columns == 4:
-                        doubled = min(one, two * e[3])
+                        doubled = min(1.0, 2.0 * e[3])
                         g[1] = -e[3]
                         g[2] = -max(e[2], doubled)
                         g[3] = -max(e[1], doubled)

@@ -1,8 +1,8 @@
 """Recurrence of one-sided tables: does every row follow from the file's own smaller rows?
 
 Each row is judged by the stored rows alone, so the pass runs in any order, on any number of threads. A rule that
-ranks plays by numbers that the file does not hold (sums before rounding, floats) is checked by building the table
-again: `build_table`, `build_float_table`. Mean rolls, normal and float64 distributions must match to the last bit,
+ranks plays by numbers that the file does not hold (sums before rounding) is checked by building the table
+again: `build_table`. Mean rolls, normal and float64 distributions must match to the last bit,
 since each rule fixes the order of the additions.
 """
 
@@ -24,7 +24,6 @@ from bgfmt.verifier.recurrence.plays import WEIGHTS, Array, Progress, best_plays
 
 __all__ = [
     "BGSAGE",
-    "FIXED_POINTS",
     "FULL_SIDE",
     "GNUBG",
     "LABEL_BITS",
@@ -40,14 +39,11 @@ __all__ = [
     "RowRule",
     "add_rolls",
     "bits_of",
-    "build_float_table",
     "build_moments",
     "build_table",
     "check",
     "decode_rows",
-    "differ_by_halves_only",
     "empty_rows",
-    "fixed_rule_rows",
     "float_rows",
     "lexicographic_labels",
     "means_among",
@@ -247,13 +243,11 @@ class RowRule:
         rounding remainder to the roll most likely before rounding; otherwise the first play found, and the roll most
         likely after rounding.
     race : the gammon part follows the plays of the race.
-    halves : exact halves may be rounded either way.
     divisor : plays are chosen by the sums before rounding divided by it; 0 to choose by the rounded numbers.
     """
 
     lexicographic: bool = False
     race: bool = False
-    halves: bool = False
     divisor: int = 0
 
 
@@ -329,17 +323,10 @@ class Distributions(FollowingRows):
             self.keys[here, choice] = key
 
     def compare_rows(self, some: Array) -> Iterator[tuple[Array, Array, Array]]:
-        for part, ((rows, here, at), (right, sums)) in enumerate(
-            zip(self.locate_rows(some), self.compute_rows(some), strict=True)
-        ):
+        for (rows, here, at), (right, _) in zip(self.locate_rows(some), self.compute_rows(some), strict=True):
             stored = rows[at].astype(np.int32)
-            looked = some[here]
             off = np.abs(stored - right).max(axis=1, initial=0)
-            bad = off > 0
-            if self.rule.halves:
-                remainder = part == 0 or not self.rule.race
-                bad &= (looked == 0) | ~differ_by_halves_only(stored, sums, right, remainder)
-            yield looked, bad, np.where(looked > 0, np.minimum(off, WHOLE), WHOLE)
+            yield some[here], off > 0, np.minimum(off, WHOLE)
         idle = np.intersect1d(self.idle_wrong, some)
         yield idle, np.ones(len(idle), np.bool_), np.full(len(idle), WHOLE)
 
@@ -416,28 +403,6 @@ def build_table(points: int, chequers: int, rule: RowRule = GNUBG, *, gammon: bo
     return rows
 
 
-def differ_by_halves_only(stored: Array, sums: Array, right: Array, remainder: bool) -> Array:
-    """Return (m,) bool: whether each stored row differs from the right one only by exact halves rounded down.
-
-    A program that divides floats rounds 36 k + 18 either way. The rounding remainder goes to the most likely roll;
-    among equally likely ones any is accepted.
-
-    Parameters
-    ----------
-    stored, right : (m, 32) stored rows and those of the rule.
-    sums : (m, 32) 36 times the unrounded numbers.
-    remainder : whether the rule corrects the sum of a row.
-    """
-    rounded = (sums + 18) // 36
-    down = (sums % 36 == 18) & (stored == rounded - 1)
-    other = (stored != (rounded if remainder else right)) & ~down
-    if not remainder:
-        return np.asarray(~other.any(axis=1))
-    likely = (rounded + 1 >= rounded.max(axis=1)[:, None]) | (sums >= sums.max(axis=1)[:, None])
-    taken = other.sum(axis=1)
-    return np.asarray(((right - stored).sum(axis=1) == 0) & (taken <= 1) & ~(other & ~likely).any(axis=1))
-
-
 # -- distributions in floats ---------------------------------------------------------------------------------------
 
 
@@ -449,13 +414,11 @@ class FloatRows(FollowingRows):
     ----------
     bearoff, gammon : (n, columns) of all positions; `gammon` may be empty.
     means : the keys by which plays are chosen.
-    live : True if `update_keys` recomputes them from the rows, in their dtype.
     """
 
     bearoff: Array
     gammon: Array
     means: Array
-    live: bool = False
 
     @property
     def arrays(self) -> tuple[tuple[Array, int], ...]:
@@ -479,25 +442,6 @@ class FloatRows(FollowingRows):
             )
             out.append(second)
         return [(sums / sums.dtype.type(36), sums) for sums in out]
-
-    def update_keys(self, some: Array, follow: list[tuple[Array, Array]]) -> None:
-        if self.live:
-            self.means[some] = 0
-            for roll, share in enumerate(follow[0][0].T):
-                self.means[some, 0] += roll * share
-
-
-def build_float_table(points: int, chequers: int, width: str) -> Array:
-    """Compute distributions in floats of dtype `width` ("f4" or "f8") and round them once at the end; (n, 32) uint16.
-
-    Numbers are rounded to the nearest; the remainder to 65535 goes to the first most likely roll.
-    """
-    n = board.count(points, chequers)
-    rows = np.zeros((n, ROLLS), width)
-    settle(FloatRows(points, chequers, rows, rows[:0], np.zeros((n, 1), width), live=True), np.arange(n))
-    out = np.floor(rows.astype(np.float64) * WHOLE + 0.5).astype(np.int64)
-    out[np.arange(n), out.argmax(axis=1)] += WHOLE - out.sum(axis=1)
-    return out.astype(np.uint16)
 
 
 # -- means, normal distributions ---------------------------------------------------------------------------------
@@ -627,66 +571,3 @@ def float_rows(table: OneSided) -> FloatRows:
         return FloatRows(*size, bearoff, bearoff[:0], means)
     gammon = np.ascontiguousarray(np.asarray(table.gammon), np.float64)
     return FloatRows(*size, bearoff, gammon, np.hstack([means, means_of(*size, gammon=True)[:, None]]))
-
-
-# -- gnubg's table in memory -------------------------------------------------------------------------------------
-
-FIXED_POINTS = 6
-
-
-def fixed_rule_rows(rows: Array, chequers: int, *, look_ahead: bool) -> Array:
-    """Compute the rows of the table that gnubg builds in memory without a file, each from rows that it leads to.
-
-    The table covers 6 points and its rows are not corrected to 65535. Each die is played in the first of five ways
-    that is possible, see docs/theory/one-sided.md.
-
-    rows : (n, 32) uint16. look_ahead : prefer a chequer that the other dice bear off (not in releases 2009 to 1.00).
-    """
-    n = len(rows)
-    counts = board.unrank_array(np.arange(n), FIXED_POINTS).astype(np.int64)
-    sums = np.zeros((n, ROLLS), np.int64)
-    terms = numbering(FIXED_POINTS).terms
-    roll = 0
-    for high in range(1, FIXED_POINTS + 1):
-        for low in range(1, high + 1):
-            left = [high] * 4 if high == low else [high, low]
-            boards = counts.copy()
-            while left:
-                die = left.pop(0)
-                _move(boards, _sources(boards, die, left if look_ahead else []), die)
-            above = np.cumsum(boards[:, ::-1], axis=1)
-            numbers = sum(terms[k][above[:, k]] for k in range(FIXED_POINTS))
-            sums[:, 1:] += WEIGHTS[roll] * rows[numbers, :-1].astype(np.int64)
-            roll += 1
-    wanted = (sums + 18) // 36
-    wanted[0] = [WHOLE] + [0] * (ROLLS - 1)
-    return wanted
-
-
-def _sources(boards: Array, die: int, later: list[int]) -> Array:
-    """Return the point (0 is the ace point) from which each board plays a die; -1 for an empty board."""
-    taken = boards > 0
-    points = np.arange(FIXED_POINTS)
-    highest = np.where(taken, points, -1).max(axis=1)
-    ways = [np.where(taken[:, die - 1], die - 1, -1), np.where(highest < die - 1, highest, -1)]
-    borne_off = (at for at in die + np.cumsum(later, dtype=int) if at <= FIXED_POINTS)
-    ways += [np.where(taken[:, at - 1], at - 1, -1) for at in borne_off]
-    if die < FIXED_POINTS:
-        stacks = boards[:, die:]
-        empty = boards[:, : FIXED_POINTS - die]
-        safe = np.where((stacks >= 2) & (empty == 0), stacks, 0)
-        ways.append(np.where(safe.max(axis=1) > 0, die + safe.argmax(axis=1), -1))
-        tall = np.where(stacks > 0, stacks * 16 + 15 - empty, -1)
-        ways.append(np.where(tall.max(axis=1) >= 0, die + tall.argmax(axis=1), -1))
-    chosen = np.full(len(boards), -1)
-    for way in ways:
-        chosen = np.where(chosen < 0, way, chosen)
-    return np.where(highest < 0, -1, chosen)
-
-
-def _move(boards: Array, sources: Array, die: int) -> None:
-    which = np.flatnonzero(sources >= 0)
-    at = sources[which]
-    boards[which, at] -= 1
-    inside = at >= die
-    boards[which[inside], at[inside] - die] += 1

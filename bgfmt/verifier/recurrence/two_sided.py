@@ -54,13 +54,11 @@ class PairRule:
     value_type : dtype of computed values.
     lanes : numbers of a row that are computed together.
     band_divisor : `bands` are narrower by this factor than for integers.
-    sides_passed : True if the sides have passed each other in all positions.
     starts, results : positions after each roll, see `plays`.
     """
 
     lanes = LANES
     band_divisor = 1
-    sides_passed = True
 
     def __init__(self, table: StoredEquities | MatchScore) -> None:
         self.table = table
@@ -344,8 +342,7 @@ def settle(rule: PairRule, failing: Array | None) -> tuple[Array, Array]:
     Returns (the corrected table, numbers of the entries that were wrong).
 
     rule : the table with the rule by which entries follow. failing : numbers us * n + them of the entries with which
-    to begin; entries that depend on a corrected one follow. None to compute all, as is done in any case if sides may
-    be in contact.
+    to begin; entries that depend on a corrected one follow. None to compute all.
     """
     n, work = rule.n, np.array(np.asarray(rule.equities), rule.dtype)
     flat = work.reshape(n * n, -1)
@@ -363,8 +360,7 @@ def settle(rule: PairRule, failing: Array | None) -> tuple[Array, Array]:
             if len(part):
                 waiting[totals[part[0]]].append(numbers[part])
 
-    followed = failing is not None and rule.sides_passed
-    wait(np.arange(n * n) if failing is None or not followed else failing)
+    wait(np.arange(n * n) if failing is None else failing)
     wrong = [NONE]
     for parts in waiting:
         some = np.unique(np.concatenate([NONE, *parts]))
@@ -373,7 +369,7 @@ def settle(rule: PairRule, failing: Array | None) -> tuple[Array, Array]:
         bad = some[(flat[some] != right).any(axis=1)]
         flat[some] = right
         wrong.append(bad)
-        if followed:
+        if failing is not None:
             # (u, t) is what a play by the other side leads to: entries (x, u) with t among x's successors
             led = (before[begins[k % n] : begins[k % n + 1]] * n + k // n for k in bad)
             wait(np.concatenate([NONE, *led]))
@@ -396,63 +392,23 @@ def decide_cube(nd: Any, dt: Any) -> Any:
     return nd
 
 
-@njit("i8, i8")
-def decide_cube_with_gammons(nd: Any, dt: Any) -> Any:
-    """Return the value of the side on roll with its best cube action, in units of 1/16383 of an equity.
-
-    nd, dt : as of `decide_cube`.
-    """
-    return max(nd, min(2 * dt, ONE))
-
-
 @njit("u2.2C, i4, b1", "u2.2C, i8, b1")
 def negate_for_opponent(row: Array, j: int, gammons: bool) -> Any:
     """Return the four equities of entry j of a row from the view of the side that waits, after the best cube action.
 
     row : (n, columns) uint16, entries of a side on roll. gammons : whether values are in 16383ths, see
-    `bgfmt.tables.GammonTwoSided`.
+    `bgfmt.tables.GammonTwoSided`; they are negated, others are complemented.
     """
     e0 = np.int32(row[j, 0]) + LOW
-    if gammons:
-        if row.shape[1] == 1:
-            return -e0, LOW, LOW, LOW
-        e1 = np.int32(row[j, 1]) + LOW
-        e2 = np.int32(row[j, 2]) + LOW
-        e3 = np.int32(row[j, 3]) + LOW
-        return -e0, -e3, -decide_cube_with_gammons(e2, e3), -decide_cube_with_gammons(e1, e3)
     if row.shape[1] == 1:
-        return ~e0, LOW, LOW, LOW
+        return -e0 if gammons else ~e0, LOW, LOW, LOW
     e1 = np.int32(row[j, 1]) + LOW
     e2 = np.int32(row[j, 2]) + LOW
     e3 = np.int32(row[j, 3]) + LOW
+    if gammons:
+        doubled: Any = min(2 * e3, ONE)
+        return -e0, -e3, -max(e2, doubled), -max(e1, doubled)
     return ~e0, ~e3, ~decide_cube(e2, e3), ~decide_cube(e1, e3)
-
-
-@njit()
-def raise_best(row: Array, j: int, gammons: bool, best: Array) -> None:
-    """Raise each value of `best` to that of a play that leads to our side j, where the latter is greater.
-
-    row : (n, columns) entries of the other side, on roll. gammons : as of `negate_for_opponent`.
-    """
-    e0, e1, e2, e3 = negate_for_opponent(row, j, gammons)
-    best[0], best[1], best[2], best[3] = (
-        max(best[0], e0),
-        max(best[1], e1),
-        max(best[2], e2),
-        max(best[3], e3),
-    )
-
-
-@njit("i8.1C, b1, i8.1C")
-def store_mean(total: Array, gammons: bool, out: Array) -> None:
-    """Set out (columns,) to the stored integers for sums over the 36 rolls: total / 36 plus 32768.
-
-    The quotient is truncated or, with `gammons`, rounded to the nearest.
-    """
-    more = 18 if gammons else 0
-    for c in range(len(out)):
-        value = total[c]
-        out[c] = 32768 + (value + more) // 36 if value >= 0 else 32768 - (more - value) // 36
 
 
 @njit("u2.3C, b1, i2.2C")
@@ -517,6 +473,7 @@ def values_of(
     rows, at : rows[at[i]] are the entries of them[i] on roll. starts, results : see `plays`. won, lost : values of
     finished games, see `PairRule.ends`.
     """
+    more = 18 if gammons else 0  # quotients are truncated or, with gammons, rounded to the nearest
     best = np.empty(4, np.int64)
     total = np.empty(4, np.int64)
     for i in range(len(us)):
@@ -528,7 +485,13 @@ def values_of(
         for roll in range(ROLLS):
             best[:] = LOW
             for q in range(starts[ROLLS * us[i] + roll], starts[ROLLS * us[i] + roll + 1]):
-                raise_best(row, results[q], gammons, best)
+                e0, e1, e2, e3 = negate_for_opponent(row, results[q], gammons)
+                best[0] = max(best[0], e0)
+                best[1] = max(best[1], e1)
+                best[2] = max(best[2], e2)
+                best[3] = max(best[3], e3)
             for c in range(out.shape[1]):
                 total[c] += WEIGHTS[roll] * best[c]
-        store_mean(total, gammons, out[i])
+        for c in range(out.shape[1]):
+            value = total[c]
+            out[i, c] = 32768 + (value + more) // 36 if value >= 0 else 32768 - (more - value) // 36
