@@ -27,6 +27,7 @@ __all__ = [
     "HyperSides",
     "Hypergammon",
     "hyper_numbers",
+    "hyper_records",
     "hyper_values",
 ]
 
@@ -44,6 +45,14 @@ def hyper_numbers(records: NDArray[np.uint8]) -> NDArray[np.uint32]:
     """Return the nine 24-bit integers of hypergammon records: (..., 28) bytes become (..., 9) uint32."""
     fields = np.asarray(records)[..., :27].reshape(*records.shape[:-1], 9, 3).astype(np.uint32)
     return np.asarray(fields[..., 0] | fields[..., 1] << 8 | fields[..., 2] << 16)
+
+
+def hyper_records(numbers: Array) -> NDArray[np.uint8]:
+    """Return hypergammon records from their nine 24-bit integers: (..., 9) become (..., 28) uint8."""
+    records = np.zeros((*numbers.shape[:-1], RECORD), np.uint8)
+    for k in range(3):
+        records[..., k : RECORD - 1 : 3] = numbers >> 8 * k & 255
+    return records
 
 
 def hyper_values(records: NDArray[np.uint8]) -> tuple[Array, Array]:

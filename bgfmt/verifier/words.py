@@ -176,8 +176,7 @@ def _proof(outcome: Outcome) -> str:
     every = f"every one of {plural(outcome.entries, 'entry')}"
     facts = outcome.facts
     if "sweeps" in facts:
-        again = "" if "restarts" not in facts else f", restarted after {plural(facts['restarts'], 'sweep')}"
-        text = f"{every} is what {_whose(outcome)} iteration gives after {plural(facts['sweeps'], 'sweep')}{again}"
+        text = f"{every} is what {_whose(outcome)} iteration gives after {plural(facts['sweeps'], 'sweep')}"
     elif "threshold" in facts:
         text = (
             f"{every} reproduces itself in one step of {_whose(outcome)} iteration to its threshold of "

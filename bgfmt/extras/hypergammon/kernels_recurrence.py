@@ -64,7 +64,7 @@ class CheckState(NamedTuple):
     values : (n * n, 10) the records.
     turned : (n * n, 10) value of record [us, them] to the side that moved into it, at them * n + us, so that those of
         neighbours lie together; see `negate_record`.
-    kinds : (n * n,) the classes; ILLEGAL records are skipped.
+    kinds : (n * n,) the classes; a sweep updates those of CONTACT and RACE.
     ends : (2, n, 10) the records [nothing, them] and [us, nothing].
     divide : sums are divided by 36, not multiplied by the reciprocal.
     stay : a side that cannot move leaves all as it is, which makehyper gets wrong.
@@ -408,8 +408,8 @@ def bound_chances(r: int, c: int, state: CheckState, slack: Any, low: Array, hig
 
 
 @njit(f"i8, i8, b1, {CHECK_STATE}", f"i8, i8, b1, {CHECK_STATE64}")
-def sweep_rows(first: int, last: int, beyond: bool, state: CheckState) -> Any:
-    """Update the records of rows first..last-1 in place; return the greatest change of a number.
+def sweep_rows(first: int, last: int, beyond: bool, state: CheckState) -> Array:
+    """Update the records of rows first..last-1 in place; return the greatest change of a number by class, (4,).
 
     A row has the records [us, them] of one side on roll.
 
@@ -419,7 +419,7 @@ def sweep_rows(first: int, last: int, beyond: bool, state: CheckState) -> Any:
     kinds = state.kinds
     n = len(state.lists.blocked)
     total = np.zeros(NUMBERS, values.dtype)
-    most = values.dtype.type(0)
+    changes = np.zeros(4, values.dtype)
     height = last - first if beyond else 1
     for top in range(first, last, height):
         for column in range(0, n, COLUMNS_AT_ONCE):
@@ -427,17 +427,15 @@ def sweep_rows(first: int, last: int, beyond: bool, state: CheckState) -> Any:
                 end = min(n if beyond else r + 1, column + COLUMNS_AT_ONCE)
                 for c in range(max(column, r + 1 if beyond else 0), end):
                     x = r * n + c
-                    if kinds[x] == ILLEGAL:
+                    kind = kinds[x]
+                    if kind < CONTACT:
                         continue
-                    if kinds[x] == OVER:
-                        total[:] = state.ends[0, c] if r == 0 and c else state.ends[1, r]
-                    else:
-                        compute_record(r, c, state, total)
-                        for k in range(NUMBERS):
-                            most = max(most, abs(total[k] - values[x, k]))
+                    compute_record(r, c, state, total)
+                    for k in range(NUMBERS):
+                        changes[kind] = max(changes[kind], abs(total[k] - values[x, k]))
                     values[x] = total
                     negate_record(total, state.turned[c * n + r])
-    return most
+    return changes
 
 
 @njit(f"i8.1C, {CHECK_STATE}, f4, f4.2C, f4.1C", f"i8.1C, {CHECK_STATE64}, f8, f8.2C, f8.1C")

@@ -16,10 +16,10 @@ import numpy as np
 from bgfmt.extras.hypergammon import kernels_recurrence as kernels
 from bgfmt.extras.hypergammon.kernels_recurrence import CONTACT, ILLEGAL, OVER, PLACES, RACE
 from bgfmt.game import board
+from bgfmt.tables.hypergammon import hyper_numbers, hyper_records, hyper_values
 from bgfmt.verifier.recurrence.plays import Array, Progress
 
 WHOLE = 16777215
-DECODE = np.float32(1 / WHOLE)
 RECORDS_PER_TASK = 4096  # records of one task
 ROWS_PER_TASK = 64  # rows of one task
 RECORDS_PER_BLOCK = 1 << 17  # records compared at once
@@ -32,16 +32,7 @@ def encode(values: Array) -> Array:
     numbers[..., :5] = (values[..., :5] * np.float32(WHOLE)).astype(np.int32)
     equities = values[..., 6:] * np.float32(1 / 6) + np.float32(0.5)
     numbers[..., 5:] = (equities * np.float32(WHOLE)).astype(np.int32)
-    out = np.zeros((*values.shape[:-1], 28), np.uint8)
-    for k in range(3):
-        out[..., k:27:3] = (numbers >> (8 * k)) & 255
-    return out
-
-
-def numbers_of(records: Array) -> Array:
-    """Return the nine 24-bit numbers of records (..., 28) uint8, as (..., 9) int32."""
-    wide = records[..., :27].astype(np.int32)
-    return np.asarray(wide[..., 0::3] | wide[..., 1::3] << 8 | wide[..., 2::3] << 16)
+    return hyper_records(numbers)
 
 
 def decode(records: Array) -> Array:
@@ -50,14 +41,11 @@ def decode(records: Array) -> Array:
     The values are win, win gammon, win backgammon, lose gammon, lose backgammon, then the equities cubeless (computed
     from the probabilities), owned, centered, centered with Jacoby, opponent's cube.
     """
-    numbers = numbers_of(records).astype(np.float32)
     out = np.empty((*records.shape[:-1], 10), np.float32)
-    chances = numbers[..., :5] * DECODE
-    out[..., :5] = chances
-    out[..., 5] = (np.float32(2) * chances[..., 0] - np.float32(1)) + (
-        (chances[..., 1] - chances[..., 3]) + (chances[..., 2] - chances[..., 4])
+    out[..., :5], out[..., 6:] = hyper_values(records)
+    out[..., 5] = (np.float32(2) * out[..., 0] - np.float32(1)) + (
+        (out[..., 1] - out[..., 3]) + (out[..., 2] - out[..., 4])
     )
-    out[..., 6:] = (numbers[..., 5:] * DECODE - np.float32(0.5)) * np.float32(6)
     return out
 
 
@@ -149,9 +137,9 @@ class CheckedIteration:
     ----------
     values : (n * n, 10) the records.
     kinds : (n * n,) their classes.
-    live, races : numbers of the records that change, and of those of them without contact, which depend only on
-        races.
     state : the arguments of the kernels.
+    races_settled : True if the last sweep changed no record without contact. These depend only on each other, so
+        that further sweeps skip them.
     """
 
     def __init__(self, chequers: int, *, divide: bool = False, exact: bool = False, threads: int = 1) -> None:
@@ -168,18 +156,10 @@ class CheckedIteration:
         n = self.positions = len(boards)
         self.kinds = kinds_of(boards)
         self.values = np.zeros((n * n, 10), width)
-        self.live, self.races = np.flatnonzero(self.kinds >= CONTACT), np.flatnonzero(self.kinds == RACE)
-        self._without_contact = np.where(self.kinds == CONTACT, ILLEGAL, self.kinds).astype(np.uint8)
         ends = ends_of(boards, chequers, width)
-        self.state = kernels.CheckState(
-            list_plays(boards, threads),
-            self.values,
-            np.zeros_like(self.values),
-            self.kinds,
-            ends,
-            divide,
-            exact,
-        )
+        turned = np.zeros_like(self.values)
+        lists = list_plays(boards, threads)
+        self.state = kernels.CheckState(lists, self.values, turned, self.kinds, ends, divide, exact)
         self.begin_again(divide=divide)
 
     def begin_again(self, *, divide: bool) -> None:
@@ -189,32 +169,18 @@ class CheckedIteration:
         """
         n = self.positions
         self.values[:] = 0
-        self.values[self.live] = [1, 1, 0, 0, 0, 2, 0, 0, 0, 0]
+        self.values[self.kinds >= CONTACT] = [1, 1, 0, 0, 0, 2, 0, 0, 0, 0]
         self.values[:n], self.values[::n] = self.state.ends
-        self._go_on(divide)
+        self.state = self.state._replace(kinds=self.kinds, divide=divide)
+        self.races_settled = False
+        kernels.negate_all(n, self.values, self.state.turned)
 
-    def leave_races(self) -> None:
-        """Skip races in further sweeps, because they no longer change."""
-        kinds = np.where(self.kinds == RACE, ILLEGAL, self.kinds).astype(np.uint8)
-        self.state = self.state._replace(kinds=kinds)
-
-    def restart(self, stored: Array) -> None:
-        """Load the records of a file and continue from them, as makehyper -r does.
-
-        stored : all records in the file's form, see `encode_records`.
-        """
+    def load(self, stored: Array) -> None:
+        """Load the records of a file, in the form of `encode_records`."""
         for first in range(0, len(stored), RECORDS_PER_BLOCK):
             some = slice(first, first + RECORDS_PER_BLOCK)
-            self.values[some] = self.decode_values(stored[some])
-        self._go_on(self.state.divide)
-
-    def load_values(self, values: Array) -> None:
-        """Continue from the values (n * n, 10) of an earlier state, a copy of the attribute `values`."""
-        self.values[:] = values
-        self._go_on(self.state.divide)
-
-    def _go_on(self, divide: bool) -> None:
-        self.state = self.state._replace(kinds=self.kinds, divide=divide)
+            self.values[some] = stored[some].view(np.float64) if self.exact else decode(stored[some])
+        self.state = self.state._replace(kinds=self.kinds)
         kernels.negate_all(self.positions, self.values, self.state.turned)
 
     def sweep(self, *, races: bool = False) -> float:
@@ -223,42 +189,54 @@ class CheckedIteration:
         races : only records without contact.
         """
         n = self.positions
-        state = self.state._replace(kinds=self._without_contact) if races else self.state
+        state = self.state
+        if races:
+            state = state._replace(kinds=self._without(CONTACT))
 
-        def sweep_above_diagonal(first: int) -> float:
-            return float(kernels.sweep_rows(first, min(n, first + ROWS_PER_TASK), True, state))
+        def sweep_above_diagonal(first: int) -> Array:
+            return kernels.sweep_rows(first, min(n, first + ROWS_PER_TASK), True, state)
 
         with ThreadPoolExecutor(self.threads) as pool:
             changes = list(pool.map(sweep_above_diagonal, range(0, n, ROWS_PER_TASK)))
-        return max(*changes, float(kernels.sweep_rows(0, n, False, state)))
+        by_class = np.max([*changes, kernels.sweep_rows(0, n, False, state)], axis=0)
+        if by_class[RACE] == 0 and not self.races_settled:
+            self.races_settled = True
+            self.state = self.state._replace(kinds=self._without(RACE))
+        return float(by_class.max())
 
-    def differ(self, stored: Array, which: Array | None = None) -> Array:
-        """Return the numbers of the records in which a file differs from the current state.
+    def _without(self, kind: int) -> Array:
+        """Return the classes with the records of one class as ILLEGAL, which a sweep skips."""
+        return np.where(self.kinds == kind, ILLEGAL, self.kinds).astype(np.uint8)
 
-        stored : all records of the file, in the form of `encode_records`. which : numbers of the records to compare;
-        all if None.
+    def compare(self, stored: Array) -> tuple[Array, float]:
+        """Compare all records of a file, in the form of `encode_records`, with the current state.
+
+        Returns the numbers of the records that differ, and the greatest difference of a probability or equity.
         """
-        numbers = np.arange(len(stored)) if which is None else which
         parts = []
-        for first in range(0, len(numbers), RECORDS_PER_BLOCK):
-            some = numbers[first : first + RECORDS_PER_BLOCK]
-            parts.append(some[(self.encode_records(self.values[some]) != stored[some]).any(axis=1)])
-        return np.concatenate(parts)
+        greatest = 0.0
+        for first in range(0, len(stored), RECORDS_PER_BLOCK):
+            some = stored[first : first + RECORDS_PER_BLOCK]
+            right = self.encode_records(self.values[first : first + RECORDS_PER_BLOCK])
+            differ = np.flatnonzero((right != some).any(axis=1))
+            parts.append(first + differ)
+            greatest = max(greatest, greatest_differences(right[differ], some[differ]).max(initial=0.0))
+        return np.concatenate(parts), float(greatest)
+
+    def differing_share(self, stored: Array, which: Array) -> float:
+        """Return the share of the records with the numbers `which` in which a file differs from the current state.
+
+        stored : all records of the file, in the form of `encode_records`.
+        """
+        return float((self.encode_records(self.values[which]) != stored[which]).any(axis=1).mean())
 
     def encode_records(self, values: Array) -> Array:
         """Convert values (m, 10) to the file's form: (m, 28) uint8, or the bits of float64, (m, 10) int64."""
         return values.view(np.int64) if self.exact else encode(values)
 
-    def decode_values(self, stored: Array) -> Array:
-        """Convert records in the file's form, (m, 28) uint8 or (m, 10) int64, to values (m, 10).
-
-        It is the inverse of `encode_records` within rounding.
-        """
-        return stored.view(np.float64) if self.exact else decode(stored)
-
     def decode_numbers(self, records: Array) -> Array:
         """Return the numbers in records of a file, undecoded: nine integers of 24 bits, or ten float64."""
-        return records.view(np.float64) if self.exact else numbers_of(records)
+        return records.view(np.float64) if self.exact else hyper_numbers(records)
 
 
 def check_steps(

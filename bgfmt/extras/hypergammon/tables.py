@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.tables.base import ArrayRule, Breach, Coarser
-from bgfmt.tables.hypergammon import HYPER_EQUITIES, RECORD, SLACK, UNITS, Hypergammon, HyperSides
+from bgfmt.tables.hypergammon import (
+    HYPER_EQUITIES,
+    RECORD,
+    SLACK,
+    UNITS,
+    Hypergammon,
+    HyperSides,
+    hyper_records,
+)
 from bgfmt.tables.rows import Array, LazyRows, Rows
 from bgfmt.tables.two_sided import cube_order
 
@@ -60,7 +68,4 @@ def _records(rows: NDArray[np.float64]) -> NDArray[np.uint8]:
     parts = np.concatenate([rows[..., :5], rows[..., 6:] / 6 + 0.5], axis=-1)
     legal = (rows != 0).any(axis=-1)
     whole = np.where(legal[..., None], np.rint(parts * UNITS), np.floor(parts * UNITS)).astype(np.uint32)
-    out = np.zeros((*rows.shape[:-1], RECORD), np.uint8)
-    for k in range(3):
-        out[..., k : RECORD - 1 : 3] = whole >> 8 * k & 255
-    return out
+    return hyper_records(whole)

@@ -10,10 +10,9 @@ import numpy as np
 from bgfmt.extras.hypergammon.tables import ExactHypergammon
 from bgfmt.game.results import Array
 from bgfmt.tables import Hypergammon
-from bgfmt.tables.hypergammon import RECORD
+from bgfmt.tables.hypergammon import RECORD, UNITS, hyper_records
 
 PLACES = 25  # points and the bar
-MAX_24_BIT = 16777215
 #: recipe exact with at least this many chequers: every CYCLE_SWEEPS sweeps, extrapolate (Aitken) if the ratio of
 #: successive changes is small
 EXTRAPOLATED_CHEQUERS = 3
@@ -60,9 +59,7 @@ class Iteration:
         one = np.float32(1)
         for record, row in zip(records, self.values, strict=True):
             parts = np.concatenate([row[:, :5], row[:, 6:] * (one / np.float32(6)) + one / 2], axis=1)
-            whole = (parts * np.float32(MAX_24_BIT)).astype(np.int64)
-            for k in range(3):
-                record[:, k : RECORD - 1 : 3] = whole >> 8 * k & 255
+            record[:] = hyper_records((parts * np.float32(UNITS)).astype(np.int64))
         return Hypergammon(records=records, **how)
 
 
