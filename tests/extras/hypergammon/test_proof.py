@@ -166,7 +166,9 @@ def test_races_settle_to_the_last_bit() -> None:
         iteration.sweep()
     races = np.flatnonzero(iteration.kinds == kernels.RACE)
     right, off = np.zeros((len(races), 10), np.float32), np.zeros(len(races), np.float32)
-    kernels.compute_residuals(races, iteration.state._replace(kinds=iteration.kinds), np.float32(0), right, off)
+    kernels.compute_residuals(
+        races, iteration.state._replace(kinds=iteration.kinds), np.float32(0), right, off
+    )
     assert np.array_equal(iteration.values[races], right)
     assert iteration.sweep() > 0
 
