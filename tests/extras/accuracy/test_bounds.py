@@ -15,6 +15,7 @@ from bgfmt.extras.accuracy import error_bound
 from bgfmt.extras.accuracy import truth as measured
 from bgfmt.tables import bounds
 from bgfmt.verifier.recurrence.plays import pip_order, plays
+from tests.support.rational import rational_equities
 
 MARGIN = 1.05
 DATA = Path(bounds.__file__).parents[1] / "data" / "bounds.json"
@@ -97,7 +98,7 @@ def test_bounds_of_the_means() -> None:
 @pytest.mark.parametrize("size", [(6, 3), (4, 4), (3, 3)])
 def test_float64_errs_by_no_more_than_its_bound(size: tuple[int, int]) -> None:
     """Against rational arithmetic, in which nothing is rounded."""
-    values, scale = measured.rational_equities(*size)
+    values, scale = rational_equities(*size)
     truth = np.asarray(solver.two_sided(*size, recipe="exact").equities)
     exact = np.array([[[v / scale for v in pair] for pair in row] for row in values])
     starts, results = plays(*size)

@@ -18,6 +18,7 @@ from bgfmt.extras.accuracy import error_bound, truth
 from bgfmt.extras.accuracy.enclosure import BINS, FINE, ONE, OPEN_ABOVE, OPEN_BELOW, STEP
 from bgfmt.solver import machine
 from bgfmt.tables import TwoSided
+from tests.support.rational import rational_equities
 
 SIZES = [(1, 15), (2, 8), (3, 5), (4, 4), (6, 2), (6, 3), (6, 4), (9, 2), (12, 2)]
 CLOSE = 1e-12  # float64 leaves the exact equities wrong by far less
@@ -46,7 +47,7 @@ def test_no_stored_equity_is_farther_from_the_exact_one_than_its_bound(size: tup
 @pytest.mark.parametrize("size", [(3, 3), (4, 2)])
 def test_bounds_hold_against_rational_arithmetic(size: tuple[int, int]) -> None:
     """In whole numbers, without any float: both sides are multiplied by the two denominators."""
-    values, scale = truth.rational_equities(*size)
+    values, scale = rational_equities(*size)
     table = solver.two_sided(*size)
     kept = np.zeros((table.positions, table.positions, 4), np.int32)
     error_bound.bound_errors(table, out=kept)
