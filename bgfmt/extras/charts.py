@@ -17,9 +17,10 @@ from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.storage import PathLike
 
-__all__ = ["MAX_SIDES", "cube_chart", "distributions", "rule_chart", "score_chart"]
+__all__ = ["MAX_SIDES", "cube_chart", "distributions", "score_chart"]
 
 MAX_SIDES = 2000  # boards of a side in one chart
+MAX_LABELS = 60  # boards of a side whose names are written at the axis
 
 
 def _figure(path: PathLike, size: tuple[float, float]) -> tuple[Any, Any]:
@@ -88,12 +89,13 @@ def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
     table = choose.two_sided_for(databases, position, cubeful=True)
     if table is None:
         raise choose.not_covered(databases, position.us, position.them, wanted="both sides' cubeful equities")
-    families = [_family(side, table.points) for side in (position.us, position.them)]
-    if max(map(len, families)) > MAX_SIDES:
-        raise NotCoveredError(
-            f"a chart has at most {MAX_SIDES} positions a side, not {max(map(len, families))}"
-        )
-    us, them = families
+    us, them = (
+        np.arange(board.count(table.points, side.chequers - 1), board.count(table.points, side.chequers))
+        for side in (position.us, position.them)
+    )
+    most = max(len(us), len(them))
+    if most > MAX_SIDES:
+        raise NotCoveredError(f"a chart has at most {MAX_SIDES} positions a side, not {most}")
     pairs = table.lookup_many(np.repeat(us, len(them)), np.tile(them, len(us)))
     cubeless = pairs[:, 0].reshape(len(us), len(them))
     rows = np.argsort(-cubeless.mean(axis=1), kind="stable")
@@ -112,42 +114,15 @@ def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
     column = int(np.flatnonzero(them[columns] == position.them.number(table.points))[0])
     axes.plot(column, row, marker="o", markersize=9, markerfacecolor="none", markeredgecolor="black")
     for axis, names, order in ((axes.yaxis, us, rows), (axes.xaxis, them, columns)):
-        if len(names) <= 60:
-            axis.set_ticks(
-                range(len(names)), [_short(int(names[k]), table.points) for k in order], fontsize=6
-            )
-        else:
-            axis.set_ticks([])
+        sides = names[order].tolist() if len(names) <= MAX_LABELS else []
+        labelled = [str(Side.from_number(number, table.points)) for number in sides]
+        axis.set_ticks(range(len(sides)), labelled, fontsize=6)
     axes.tick_params(axis="x", rotation=90)
     axes.set_ylabel("side on roll, best first")
     axes.set_xlabel("other side, best first")
     axes.set_title(f"Cube actions; marked: {position}", fontsize=9)
     patches = [Patch(color=colours[k - 1], label=text) for k, text in LABELS.items()]
     figure.legend(handles=patches, loc="outside lower center", ncols=5, fontsize=7)
-    figure.savefig(path)
-
-
-def rule_chart(path: PathLike, sections: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
-    """Draw the mean losses of rules of thumb as bars, one panel for each section.
-
-    path : the file to write, as in `distributions`.
-    sections : title of a section -> name of a rule -> kind of decision -> mean loss in points.
-    """
-    most = max((len(rules) for rules in sections.values()), default=1)
-    figure, first = _figure(path, (8.5, (1 + 0.36 * most) * max(1, len(sections))))
-    first.remove()
-    for at, (title, rules) in enumerate(sections.items(), 1):
-        axes = figure.add_subplot(len(sections), 1, at)
-        kinds = list(next(iter(rules.values()), {}))
-        for k, kind in enumerate(kinds):
-            places = np.arange(len(rules)) + (k - (len(kinds) - 1) / 2) * 0.8 / len(kinds)
-            axes.barh(places, [1000 * rule[kind] for rule in rules.values()], 0.8 / len(kinds), label=kind)
-        axes.set_yticks(range(len(rules)), list(rules))
-        axes.invert_yaxis()
-        axes.set_xlabel("mean loss of a decision in thousandths of a point")
-        axes.set_title(title, fontsize=9)
-        axes.grid(axis="x", linewidth=0.4)
-        axes.legend(fontsize=8)
     figure.savefig(path)
 
 
@@ -166,19 +141,9 @@ def score_chart(path: PathLike, codes: Sequence[Sequence[str]]) -> None:
     for mine, row in enumerate(codes, 1):
         for other, code in enumerate(row, 1):
             axes.text(other, mine, code, ha="center", va="center", fontsize=8)
-    axes.set_xticks(range(1, len(codes) + 1))
-    axes.set_yticks(range(1, len(codes) + 1))
+    scores = range(1, len(codes) + 1)
+    axes.set_xticks(scores)
+    axes.set_yticks(scores)
     axes.set_xlabel("points the other side needs")
     axes.set_ylabel("points the side on roll needs")
     figure.savefig(path)
-
-
-def _family(side: Side, points: int) -> Any:
-    """Return the position numbers of all boards with as many chequers as `side`."""
-    first = board.count(points, side.chequers - 1)
-    last = board.count(points, side.chequers)
-    return np.arange(first, last)
-
-
-def _short(number: int, points: int) -> str:
-    return ".".join(str(p) for p, c in enumerate(board.unrank(number, points), 1) for _ in range(c))

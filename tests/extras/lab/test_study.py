@@ -400,14 +400,11 @@ def test_what_cannot_judge() -> None:
 
 
 @pytest.mark.slow
-def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    chart = tmp_path / "rules.png"
-    line = ["study", "rules", "--chequers", "1-3", "--rule", "keith", "--plot", str(chart)]
+def test_command(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["study", "rules", "--chequers", "1-3", "--rule", "keith"]
     assert run(line) == 0
     said = capsys.readouterr().out
     assert "every pair (6,889), for money" in said
-    assert chart.stat().st_size > 5000
     assert run([*line, "--json"]) == 0
     (section,) = json.loads(capsys.readouterr().out)["sections"]
     (keith,) = section["rules"]

@@ -54,10 +54,9 @@ def study() -> None:
 )  # fmt: skip
 @number_option("--seed", least=0, default=1, help="Seed of the draw.")
 @click.option("--rule", "names", multiple=True, metavar="NAME", help="Judge only this rule; repeatable.")
-@click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Draw the mean losses to FILE.")
 @options.as_option
 @options.json_option
-def rules(databases: tuple[str, ...], plot: str | None, as_json: bool, **asked: Any) -> None:
+def rules(databases: tuple[str, ...], as_json: bool, **asked: Any) -> None:
     """Measure what wrong decisions of rules of thumb cost.
 
     The decisions are doubles, redoubles and takes in races. Without DB, every pair of sides with six points and six
@@ -69,7 +68,7 @@ def rules(databases: tuple[str, ...], plot: str | None, as_json: bool, **asked: 
     Examples:
       bgfmt study rules
       bgfmt study rules --chequers 6 --rule keith --rule isight
-      bgfmt study rules --away 3-5 --plot rules.svg
+      bgfmt study rules --away 3-5
     """
     described = asked.pop("described")
     if described and not databases:
@@ -83,10 +82,6 @@ def rules(databases: tuple[str, ...], plot: str | None, as_json: bool, **asked: 
         )
         progress = stack.enter_context(Progress("studying", " pairs"))
         sections = rule_quality(library, score=score, progress=progress, **asked)
-    if plot:
-        from bgfmt.extras import charts
-
-        charts.rule_chart(plot, {_title(s): _losses(s) for s in sections})
     if as_json:
         options.echo_json({"away": away, "sections": [_as_dict(s) for s in sections]})
     else:
@@ -161,16 +156,6 @@ def _lines(section: Section) -> list[str]:
                 f"   {tally.mean_wrong:.4f} {tally.worst:.4f}  {section.worst_at(tally) or ''}"
             )
     return lines
-
-
-def _losses(section: Section) -> dict[str, dict[str, float]]:
-    """Return the mean losses by rule and kind of decision, for the plot."""
-    kinds = {"double": "double", "redouble": "redouble", "answer": "answer to a right double"}
-    losses: dict[str, dict[str, float]] = {rule.name: {} for rule in section.results}
-    for kind, words in kinds.items():
-        for rule, tally in section.tallies(kind).items():
-            losses[rule.name][words] = tally.mean
-    return losses
 
 
 def _as_dict(section: Section) -> dict[str, Any]:
