@@ -14,13 +14,12 @@ from bgfmt.extras.exam.candidates import STATUS
 from bgfmt.extras.exam.judging import Judged, findings
 from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, OWNERS, PLAY, Array
 from bgfmt.extras.exam.statistics import sign_flip_p, weighted_mean
-from bgfmt.extras.matches.annotate.page import document, escaped
+from bgfmt.extras.matches.annotate.page import document
 from bgfmt.game.display import board
 from bgfmt.game.drawing import draw, printable
 from bgfmt.game.moves import legal_plays
 
-SHOWN = 16  # groups of one criterion in the text report
-BINS = np.array([1e-7, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1, 10])
+DRAWN = 3  # worst decisions with boards in the text report
 
 
 def groups(judged: Judged) -> dict[str, dict[str, Array]]:
@@ -223,15 +222,18 @@ class Report:
 
     def text(self) -> str:
         """Return the report as plain text."""
-        parts = ["\n".join(lines(*one)) for one in zip(self.engines, self.judged, strict=True)]
-        return "\n\n".join([*parts, *["\n".join(self.pair_lines())] * len(parts[1:])])
+        parts = []
+        for data, judged in zip(self.engines, self.judged, strict=True):
+            parts.append("\n".join([*lines(data), *_worst_lines(data, judged)]))
+        return "\n\n".join([*parts, *self._comparison()])
 
     def page(self) -> str:
         """Return the report as an HTML page that loads nothing else."""
         title = " and ".join(printable(data["engine"], 80) for data in self.engines)
-        body = [f"<p>{escaped(line, 400)}</p>" for line in self.pair_lines()]
+        body = [f"<pre>{escape(text)}</pre>" for text in self._comparison()]
         for data, judged in zip(self.engines, self.judged, strict=True):
-            body += _section(data, judged, named=len(self.engines) > 1)
+            text = "\n".join(lines(data))
+            body += [f'<pre class="scroll">{escape(text)}</pre>', *_figures(data), *_cards(data, judged)]
         return document(title, body, plots.STYLE)
 
     def render_file(self, name: str) -> str:
@@ -240,21 +242,19 @@ class Report:
             return json.dumps(self.as_dict(), indent=2) + "\n"
         return self.page() if name.endswith((".html", ".htm")) else self.text() + "\n"
 
-    def pair_lines(self) -> Iterator[str]:
-        """Yield the comparison of two engines as lines of text; nothing with one engine."""
-        if self.paired is not None:
-            data, first, second = self.paired, *(one["engine"] for one in self.engines)
-            yield (
-                f"{first} and {second}: {data['decisions']:,} decisions of both on {data['positions']:,} positions"
-            )
-            yield (
-                f"  difference in equity lost (first minus second): {data['difference']:+.6f}, "
-                f"standard error {_number(data['standard_error'])}, p {data['p']:.2g} (paired, by position)"
-            )
-            alone = (
-                f"first alone {data['wrong_first_only']:,}, in the second alone {data['wrong_second_only']:,}"
-            )
-            yield f"  wrong in the {alone}, p {data['p_wrong']:.2g}"
+    def _comparison(self) -> list[str]:
+        """Return the comparison of two engines as a text; with one engine there is none."""
+        if self.paired is None:
+            return []
+        data = self.paired
+        names = " and ".join(printable(one["engine"], 80) for one in self.engines)
+        return [
+            f"{names}: {data['decisions']:,} decisions of both on {data['positions']:,} positions\n"
+            f"  difference in equity lost (first minus second): {data['difference']:+.6f}, "
+            f"standard error {_number(data['standard_error'])}, p {data['p']:.2g} (paired, by position)\n"
+            f"  wrong in the first alone {data['wrong_first_only']:,}, "
+            f"in the second alone {data['wrong_second_only']:,}, p {data['p_wrong']:.2g}"
+        ]
 
 
 # -- in words ------------------------------------------------------------------------------------------------------
@@ -265,68 +265,63 @@ def _number(error: float | None) -> str:
     return f"{error:.6f}" if error is not None else "unknown "
 
 
-def _cells(row: dict[str, Any]) -> dict[str, str]:
-    """Return figures as texts by column heading."""
-    points = row["points_lost"]
-    mwc = row["mwc_lost"]
-    return {
-        "decisions": f"{row['decisions']:,}", "wrong": f"{row['wrong']:,}",
-        "best": f"{100 * (1 - row['wrong_share']):.2f} %", "equity lost": f"{row['equity_lost']:.6f}",
-        "st. error": _number(row["standard_error"]), "worst": f"{row['worst_equity']:.4f}",
-        "points lost": "" if points is None else f"{points:.6f}",
-        "MWC lost": "" if mwc is None else f"{100 * mwc:.4f} %",
-    }  # fmt: skip
-
-
 def _row(name: str, row: dict[str, Any]) -> str:
-    """Return one row of the table in the text report."""
-    line = "{:24}{:>9} {:>8}  {:>8}      {}   {}  {}     {:>8}  {:>10}"
-    return line.format(printable(name, 24), *_cells(row).values())
+    """Return one row of the table of losses; `row` is a result of `figures`."""
+    best = 100 * (1 - row["wrong_share"])
+    lost = f"{row['equity_lost']:.6f}   {_number(row['standard_error'])}  {row['worst_equity']:.4f}"
+    points = "" if row["points_lost"] is None else f"{row['points_lost']:.6f}"
+    mwc = "" if row["mwc_lost"] is None else f"{100 * row['mwc_lost']:.4f} %"
+    counts = f"{row['decisions']:>9,} {row['wrong']:>8,}  {best:>6.2f} %"
+    return f"{printable(name, 24):24}{counts}      {lost}     {points:>8}  {mwc:>10}"
 
 
-def _format_counts(data: dict[str, Any]) -> str:
-    """Return the counts of answers by status as text."""
-    return ", ".join(f"{n:,} {status.replace('_', ' ')}" for status, n in data["answers"].items() if n)
+def lines(data: dict[str, Any]) -> Iterator[str]:
+    """Yield the report on one engine as lines of text, without its worst decisions.
 
-
-def lines(data: dict[str, Any], judged: Judged) -> Iterator[str]:
-    """Yield the report on one engine as lines of text.
-
-    data : the result of `as_dict` for `judged`.
+    data : a result of `as_dict`.
     """
     exam = data["set"]
-    every = data["all"]
     seconds = data["seconds"]
-    yield f"{data['engine']}: {exam['name'] or 'a set'}, {exam['questions']:,} questions ({exam['digest'][:12]})"
-    yield f"  {exam['purpose'] or exam['origin']}"
-    yield f"  {_format_counts(data)}"
+    name = printable(exam["name"] or "a set", 80)
+    yield f"{printable(data['engine'], 80)}: {name}, {exam['questions']:,} questions ({exam['digest'][:12]})"
+    yield f"  {printable(exam['purpose'] or exam['origin'], 200)}"
+    yield "  " + ", ".join(f"{n:,} {status.replace('_', ' ')}" for status, n in data["answers"].items() if n)
     yield f"  {seconds['all']:.3g} s, {1000 * seconds['mean']:.2g} ms an answer"
     yield from ("", "Findings" if data["findings"] else "Findings: none")
     yield from (f"  {one['words']}" for one in data["findings"])
-    if every:
+    if data["all"]:
         yield ""
         yield f"{'':24}decisions    wrong      best   equity lost  st. error  worst    points lost    MWC lost"
-        yield _row("all", every)
+        yield _row("all", data["all"])
         for by, parts in data["by"].items():
             if len(parts) > 1:
-                shown = sorted(parts, key=lambda name: -parts[name]["decisions"])[:SHOWN]
-                yield f"by {by}" + f" (the {SHOWN} most frequent of {len(parts)})" * (len(parts) > SHOWN)
-                yield from (_row(f"  {name}", row) for name, row in parts.items() if name in shown)
+                yield f"by {by}"
+                yield from (_row(f"  {name}", row) for name, row in parts.items())
     for name, row in data["calibration"].items():
         yield (
             f"{name}: {row['answers']:,} answers, mean error {row['mean_error']:+.5f}, "
             f"rms {row['rms_error']:.5f}, greatest {row['greatest_error']:.5f}"
         )
-    yield from ("", "The worst") if data["worst"] else ()
-    for place, one in enumerate(data["worst"]):
-        unit = "points" if one["unit"] == "points" else "MWC"
-        yield f"  {one['question']}: {one['did']}, best {one['best']}, costs {one['loss']:.5f} {unit}"
-        if place < 3:
-            position = judged.exam.questions(np.array([one["number"]]))[0].position
-            yield from (f"    {line}" for line in draw(position).splitlines())
 
 
-# -- as a page ---------------------------------------------------------------------------------------------
+def _verdict(case: dict[str, Any]) -> str:
+    """Return the answer to a question, the best one and the loss as text; `case` is one of the worst decisions."""
+    unit = "points" if case["unit"] == "points" else "MWC"
+    return f"{case['did']}, best {case['best']}, costs {case['loss']:.5f} {unit}"
+
+
+def _worst_lines(data: dict[str, Any], judged: Judged) -> Iterator[str]:
+    """Yield the worst decisions as lines of text, the first of them with boards."""
+    if data["worst"]:
+        yield from ("", "The worst")
+    for place, case in enumerate(data["worst"]):
+        yield f"  {case['question']}: {_verdict(case)}"
+        if place < DRAWN:
+            (question,) = judged.exam.questions(np.array([case["number"]]))
+            yield from (f"    {line}" for line in draw(question.position).splitlines())
+
+
+# -- on a page ----------------------------------------------------------------------------------------------
 
 #: headings of the plots, by the names of `calibration`
 CALIBRATIONS = {
@@ -337,50 +332,22 @@ CALIBRATIONS = {
 }
 
 
-def _section(data: dict[str, Any], judged: Judged, *, named: bool) -> Iterator[str]:
-    """Yield the report of one engine as HTML."""
-    exam = data["set"]
-    if named:
-        yield f"<h2>{escaped(data['engine'], 80)}</h2>"
-    about = f"{exam['name']}: {exam['questions']:,} questions, {exam['purpose']}. "
-    about += f"Created by {exam['origin']}. SHA-256 {exam['digest']}."
-    yield f'<p class="soft">{escaped(about, 600)}</p>'
-    yield f"<p>{_format_counts(data)}; {data['seconds']['all']:.2f} s.</p>"
-    yield "<h3>Findings</h3>"
-    yield from (f"<p>{escaped(one['words'], 400)}</p>" for one in data["findings"] or [{"words": "none"}])
-    if data["all"]:
-        headings = "".join(f"<th>{name}</th>" for name in _cells(data["all"]) if name != "st. error")
-        yield '<div class="scroll"><table><thead><tr><th class="l"></th>'
-        yield f"{headings}</tr></thead><tbody>"
-        yield _html_row("all", data["all"])
-        for by, parts in data["by"].items():
-            if len(parts) > 1:
-                yield f'<tr><th class="l" colspan="8">by {by}</th></tr>'
-                yield from (_html_row(name, row) for name, row in parts.items())
-        yield "</tbody></table></div>"
-        yield "<h3>Losses</h3>"
-        counts = np.histogram(judged.equity[judged.decided], np.concatenate([[-1], BINS]))[0].tolist()
-        names = ["none", *(f"to {edge:g}" for edge in BINS[1:])]
-        yield plots.bars(dict(zip(names, counts, strict=True)))
-    if data["calibration"]:
-        yield '<h3>Calibration</h3><div class="plots">'
-        for name, one in data["calibration"].items():
-            plot = plots.calibration(name, one["bins"])
-            yield f"<figure><figcaption>{CALIBRATIONS[name]}</figcaption>{plot}</figure>"
-        yield "</div>"
-    if data["worst"]:
-        yield '<h3>The worst</h3><div class="cards">'
-        for one in data["worst"]:
-            question = judged.exam.questions(np.array([one["number"]]))[0]
-            yield (
-                f'<article class="card"><p class="soft">{escape(one["question"])}</p>{board(question.state)}'
-                f"<p>{escape(one['did'])}, best {escape(one['best'])} "
-                f'<span class="loss">{one["loss"]:.5f} {one["unit"]}</span></p></article>'
-            )
-        yield "</div>"
+def _figures(data: dict[str, Any]) -> Iterator[str]:
+    """Yield the plots of answered numbers against exact ones as HTML."""
+    yield '<div class="plots">'
+    for name, one in data["calibration"].items():
+        plot = plots.calibration(name, one["bins"])
+        yield f"<figure><figcaption>{CALIBRATIONS[name]}</figcaption>{plot}</figure>"
+    yield "</div>"
 
 
-def _html_row(title: str, row: dict[str, Any]) -> str:
-    """Return one row of the table in the HTML report."""
-    shown = "".join(f"<td>{cell}</td>" for name, cell in _cells(row).items() if name != "st. error")
-    return f'<tr><td class="l">{escaped(title, 60)}</td>{shown}</tr>'
+def _cards(data: dict[str, Any], judged: Judged) -> Iterator[str]:
+    """Yield the worst decisions as HTML with boards."""
+    yield '<div class="cards">'
+    for case in data["worst"]:
+        (question,) = judged.exam.questions(np.array([case["number"]]))
+        yield (
+            f'<article class="card"><p class="soft">{escape(case["question"])}</p>{board(question.state)}'
+            f"<p>{escape(_verdict(case))}</p></article>"
+        )
+    yield "</div>"

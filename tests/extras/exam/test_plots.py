@@ -52,15 +52,14 @@ def test_axes_have_ticks_and_names(page: str) -> None:
 
 
 def test_circles_lie_where_their_numbers_are(page: str) -> None:
-    left, margin, bottom = plots.MARGIN
     for svg in figures(page).values():
         low = min(ticks(svg))
         high = max(ticks(svg))
         circles = re.findall(r'cx="([0-9.]+)" cy="([0-9.]+)"', svg)
         assert len(circles) >= 5
         for cx, cy in circles:
-            said = low + (high - low) * (float(cx) - left) / (plots.SIZE - left - margin)
-            true = low + (high - low) * (plots.SIZE - bottom - float(cy)) / (plots.SIZE - bottom - margin)
+            said = low + (high - low) * (float(cx) - plots.LEFT) / plots.SIDE
+            true = low + (high - low) * (plots.TOP + plots.SIDE - float(cy)) / plots.SIDE
             if abs(said) < 0.8:
                 assert said - true == pytest.approx(0.1 if low else 0.0, abs=0.01)
 
@@ -76,4 +75,4 @@ def test_an_axis_holds_gammons() -> None:
     assert plots.axis_of("win, money", [[0.7, 0.9, 3]]) == (0.0, 1.0)
     svg = plots.calibration("equity, money", [[9.0, -9.0, 10]])
     (x,) = re.findall(r'cx="([0-9.]+)"', svg)
-    assert float(x) < plots.SIZE
+    assert plots.LEFT + plots.SIDE < float(x) < 320
