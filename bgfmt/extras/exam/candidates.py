@@ -9,9 +9,9 @@ FILE                 answers, a line for each question
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
 import os
+import runpy
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.errors import BgfmtError, CapabilityError, FormatError, NotCoveredError, suggest_nearest
+from bgfmt.errors import BgfmtError, CapabilityError, NotCoveredError, suggest_nearest
 from bgfmt.extras import engines
-from bgfmt.extras.exam.sets import Array, Question
-from bgfmt.extras.foreign import load_json, open_text
+from bgfmt.extras.exam.sets import KINDS, Array, Question
+from bgfmt.extras.foreign import open_text
 from bgfmt.extras.matches.plays import chequers_after, read_play
 from bgfmt.game.board import Side
 from bgfmt.game.drawing import printable
@@ -32,7 +32,6 @@ from bgfmt.tables.registry import entry_points
 
 STATUS = ("answered", "illegal", "late", "died", "not answered")
 ANSWERED, ILLEGAL, LATE, DIED, REFUSED = range(5)
-MAX_MESSAGES = 5  # stored for each status and kind of question
 PATIENCE = 3  # timeouts after which a thread without an answer is abandoned
 WORDS = {
     "double": {"double": 1, "redouble": 1, "roll": 0, "nodouble": 0, "no double": 0, "no": 0, "yes": 1},
@@ -56,7 +55,7 @@ class Candidate:
 
     name : the specification passed to `maker`.
     threads : True if several instances may be created and asked at the same time.
-    last_number : for a file of answers the greatest question number that it answers, else 0.
+    last_number : for a file of answers the number of the last question that it answers, else 0.
     """
 
     threads = False
@@ -108,6 +107,10 @@ class Candidate:
                 said = failure
             except (NotCoveredError, NotImplementedError) as error:
                 said = Failure(REFUSED, str(error))
+            except TimeoutError as error:
+                said = Failure(LATE, str(error))
+            except (OSError, EOFError) as error:  # of the connection to a program
+                said = Failure(DIED, str(error))
             except (Exception, SystemExit) as error:
                 said = Failure(DIED, f"{type(error).__name__}: {error}")
             except BaseException as error:  # an interruption is raised in the waiting thread
@@ -196,10 +199,13 @@ def candidate(name: str, guest: Any, *, states: bool = False) -> Candidate:
             raise Failure(REFUSED, f"it has no method {question.kind}")
         return ask(question.state if states else question)
 
-    made = (
-        guest if isinstance(guest, Candidate) else Candidate(guest if callable(guest) else answer_by_method)
-    )
-    if not (made is guest or callable(guest) or hasattr(guest, "play") or hasattr(guest, "double")):
+    if isinstance(guest, Candidate):
+        made = guest
+    elif callable(guest):
+        made = Candidate(guest)
+    elif any(hasattr(guest, kind) for kind in KINDS):
+        made = Candidate(answer_by_method)
+    else:
         raise CapabilityError(f"{name}: expected a callable or an engine, found {type(guest).__name__}")
     made.name = name
     return made
@@ -208,35 +214,18 @@ def candidate(name: str, guest: Any, *, states: bool = False) -> Candidate:
 def _python(place: str, name: str) -> Any:
     """Import `module:name` or `FILE.py:name` and return the object."""
     if place.endswith(".py"):
-        spec = importlib.util.spec_from_file_location("bgfmt_candidate", place)
-        if spec is None or spec.loader is None:
-            raise ImportError("no module")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    else:
-        if os.getcwd() not in sys.path:
-            sys.path.insert(0, os.getcwd())
-        module = importlib.import_module(place)
-    return getattr(module, name)
+        return runpy.run_path(place)[name]
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    return getattr(importlib.import_module(place), name)
 
 
 def from_file(path: str) -> Candidate:
-    """Read a file of answers and return a candidate (engine under test) that gives them.
-
-    Line k, counted from 0, answers question k. A line may also be a JSON object with `answer` and optionally
-    `number`. FormatError if a line cannot be parsed.
-    """
+    """Read a file of answers, one for each question a line, and return a candidate that gives them."""
     with open_text(path) as file:
-        lines = file.read().splitlines()
-    held = {}
-    try:
-        for k, line in enumerate(lines):
-            row = load_json(line) if line.startswith("{") else {"answer": line.strip()}
-            held[int(row.get("number", k))] = row["answer"]
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
-        raise FormatError(f"{path}: is not a file of answers ({type(error).__name__}: {error})") from None
-    made = Candidate(lambda question: held.get(question.number))
-    made.last_number = max(held, default=0)
+        lines = [line.strip() for line in file.read().splitlines()]
+    made = Candidate(lambda question: lines[question.number] if question.number < len(lines) else None)
+    made.last_number = max(0, len(lines) - 1)
     return made
 
 
@@ -256,8 +245,6 @@ def parse_answer(question: Question, said: object) -> tuple[int, float, float]:
         raise said
     if said is None or said == "":
         raise Failure(REFUSED, "no answer")
-    if isinstance(said, Mapping) and question.kind != "equity" and "answer" in said:
-        said = said["answer"]
     if question.kind == "equity":
         return -1, *_numbers(said)
     if question.kind == "play":
@@ -271,13 +258,15 @@ def parse_answer(question: Question, said: object) -> tuple[int, float, float]:
 
 def _numbers(said: Any) -> tuple[float, float]:
     """Parse an equity and, if given, the win probability (else NaN); Failure if it is not a finite number."""
+    numbers: Sequence[Any] = [said]
     if isinstance(said, Mapping):
-        known = [said[key] for key in ("equity", "mwc", "cubeful", "cubeless") if key in said]
-        said = [*known[:1], said.get("win", np.nan)] if known else [np.nan]
+        numbers = [said.get("equity"), said.get("win", np.nan)]
     elif isinstance(said, str):
-        said = said.split()
+        numbers = said.split()
+    elif isinstance(said, (list, tuple)):
+        numbers = said
     try:
-        equity, win = map(float, [*(said if isinstance(said, (list, tuple)) else [said]), np.nan][:2])
+        equity, win = map(float, [*numbers, np.nan][:2])
     except (TypeError, ValueError, OverflowError):
         raise Failure(ILLEGAL, f"{printable(said, 60)} is not a number") from None
     if not np.isfinite(equity):
@@ -295,14 +284,14 @@ def _play(question: Question, said: Any) -> int:
         if 0 <= said < len(plays):
             return int(said)
         raise Failure(ILLEGAL, f"play {said} of {len(plays)}")
-    side = getattr(getattr(said, "result", said), "us", getattr(said, "result", said))
+    side = said.result.us if hasattr(said, "result") else said
     try:
-        counts = _after(question, side) if isinstance(side, str) else [*getattr(side, "counts", side)]
+        counts = _after(question, said) if isinstance(said, str) else [*getattr(side, "counts", side)]
         wide = len(plays[0])
         if any(counts[wide:]):
             raise ValueError
         return plays.index((*counts[:wide], *(0,) * (wide - len(counts))))
-    except (ValueError, IndexError):
+    except (TypeError, ValueError, IndexError):
         raise Failure(ILLEGAL, f"{printable(said, 60)} is not a play of {question}") from None
 
 
@@ -323,7 +312,7 @@ class Answers:
     choice : (N,) number of the play; 1 for double or take, 0 for no double or pass, 2 for beaver.
     numbers : (N, 2) equity and win probability, NaN if not given.
     seconds : (N,) time of each answer.
-    words : {question number: message} of the first `MAX_MESSAGES` failures of each status and kind.
+    words : {question number: message} of the first failure of each status and kind.
     """
 
     def __init__(self, kind: Array) -> None:
@@ -367,8 +356,9 @@ class Answers:
         self.choice[number] = choice
         self.seconds[number] = seconds
         self.numbers[number] = equity, win
-        alike = [k for k in self.words if self.status[k] == status and self.kind[k] == self.kind[number]]
-        if words and len(alike) < MAX_MESSAGES:
+        kind = self.kind[number]
+        known = any(self.status[k] == status and self.kind[k] == kind for k in self.words)
+        if words and not known:
             self.words[number] = words
 
     @property

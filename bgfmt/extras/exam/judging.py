@@ -29,10 +29,11 @@ CHUNK_QUESTIONS = 256  # questions that one worker takes at a time
 MAX_FAILURES = 10  # consecutive failures at the start of a kind after which its other questions are skipped
 MIN_ANSWERS = 20  # fewer answers give no finding
 SLOW_SECONDS = 0.001  # mean time of an answer
-STALL_SECONDS = 0.008  # time of one answer, also at least 20 times the median
 CONSTANT_SHARE = 0.995  # share of equal answers above which an engine gives a constant answer
 #: by kind of question the name of the finding if (nearly) all answers are 0, or 1
 ALWAYS = {DOUBLE: ("never doubles", "always doubles"), TAKE: ("always passes", "always takes")}
+#: of a saved answer: number, status, choice, equity, win, seconds, words
+ROW_TYPES = [int, int, int, float, float, float, str]
 Progress = Callable[[int, int], None]
 
 
@@ -87,23 +88,17 @@ def is_kept_answer(row: Any, exam: Exam) -> bool:
     A row is [number, status, choice, equity, win, seconds, words]; anything else, or a value out of range, gives
     False.
     """
-    if not isinstance(row, list) or len(row) != 7:
+    if not isinstance(row, list) or [type(value) for value in row] != ROW_TYPES:
         return False
-    number, status, choice, equity, win, seconds, words = row
-    if not all(type(value) is int for value in (number, status, choice)) or not isinstance(words, str):
+    number, status, choice, equity, win, seconds, _ = row
+    if not (0 <= number < len(exam) and 0 <= status < len(STATUS) and 0 <= seconds < np.inf):
         return False
-    if not all(isinstance(value, (int, float)) for value in (equity, win, seconds)):
-        return False
-    if not (0 <= number < len(exam) and 0 <= status < len(STATUS)) or not 0 <= seconds < float("inf"):
-        return False
+    kind = exam.kind[number]
     if status != ANSWERED:
         return True
-    kind = int(exam.kind[number])
     if kind == EQUITY:
-        return bool(choice == -1 and abs(equity) < float("inf") and abs(win) != float("inf"))
-    if kind == TAKE and choice == 2:
-        return bool(exam.beavers[number])
-    choices = len(exam.of(number)) if kind == PLAY else 2
+        return bool(choice == -1 and np.isfinite(equity) and not np.isinf(win))
+    choices = len(exam.of(number)) if kind == PLAY else 2 + (kind == TAKE and exam.beavers[number])
     return bool(0 <= choice < choices)
 
 
@@ -188,19 +183,14 @@ class Judged:
         """Whether each question is at a match score, (N,) bool; False for money play."""
         return self.exam.away[:, 0] > 0
 
-    def as_equities(self, differences: Array) -> Array:
-        """Convert differences of values, such as losses, to differences of equities.
-
-        differences : (N,). At a score they are in MWC and are scaled so that the range between losing and winning the
-        question's cube is 2; for money they are returned as they are.
-        """
-        low, high = self.exam.ends.T
-        return np.where(self.match, 2 * differences / np.where(high > low, high - low, 1), differences)
-
     @cached_property
     def equity(self) -> Array:
-        """Loss of each answer as equity of a cube at 1 (EMG at a score), (N,); NaN where no decision was made."""
-        return self.as_equities(self.loss)
+        """Loss of each answer as equity of a cube at 1 (EMG at a score), (N,); NaN where no decision was made.
+
+        At a score a loss is scaled so that the range between losing and winning the question's cube is 2.
+        """
+        low, high = self.exam.ends.T
+        return np.where(self.match, 2 * self.loss / np.where(high > low, high - low, 1), self.loss)
 
     @cached_property
     def points(self) -> Array:
@@ -217,14 +207,22 @@ class Judged:
         return int((self.answers.status == STATUS.index(status)).sum())
 
     @cached_property
-    def exact_numbers(self) -> Array:
-        """Exact equities and win probabilities of the questions for equities, (N, 2); NaN for other questions."""
-        return self.exam.worths_of(EQUITY)
-
-    @cached_property
     def number_errors(self) -> Array:
         """Errors (answer minus exact) of equities and win probabilities, (2, N); NaN without an answer."""
-        return (self.answers.numbers - self.exact_numbers).T
+        return (self.answers.numbers - self.exam.worths_of(EQUITY)).T
+
+
+def cube_values(exam: Exam) -> Array:
+    """Return the values of the choices of cube decisions, to the side that decides, (N, 3).
+
+    The columns are the choices by number: no double and double, or pass, take and beaver. Choices that a question
+    does not have are NaN.
+    """
+    rolling, taken, passed, beaver = exam.worths_of(DOUBLE, TAKE).T
+    answer = np.fmin(np.fmin(taken, passed), beaver)
+    doubles = np.column_stack([rolling, answer, np.full(len(exam), np.nan)])
+    takes = -np.column_stack([passed, taken, beaver])
+    return np.where((exam.kind == DOUBLE)[:, None], doubles, takes)
 
 
 def judge(exam: Exam, answers: Answers, name: str, least: float = MIN_LOSS) -> Judged:
@@ -233,19 +231,13 @@ def judge(exam: Exam, answers: Answers, name: str, least: float = MIN_LOSS) -> J
     name : of the engine. least : losses up to this, in the unit of `Judged.loss`, are not counted as wrong.
     """
     loss = np.full(len(exam), np.nan)
-    kind = exam.kind
-    good = answers.status == ANSWERED
-    rows = np.flatnonzero(good & (kind == PLAY))
+    answered = answers.status == ANSWERED
+    plays = np.flatnonzero(answered & (exam.kind == PLAY))
     best = np.maximum.reduceat(exam.worths, exam.starts[:-1])
-    loss[rows] = best[rows] - exam.worths[exam.starts[rows] + answers.choice[rows]]
-    rolling, taken, passed, beaver = exam.worths_of(DOUBLE, TAKE).T
-    answer = np.fmin(np.fmin(taken, passed), beaver)
-    rows = np.flatnonzero(good & (kind == DOUBLE))
-    choice = np.where(answers.choice == 1, answer, rolling)
-    loss[rows] = (np.maximum(answer, rolling) - choice)[rows]
-    rows = np.flatnonzero(good & (kind == TAKE))
-    choice = np.choose(np.clip(answers.choice, 0, 2), [passed, taken, beaver])
-    loss[rows] = (choice - answer)[rows]
+    loss[plays] = best[plays] - exam.worths[exam.starts[plays] + answers.choice[plays]]
+    cubes = np.flatnonzero(answered & np.isin(exam.kind, (DOUBLE, TAKE)))
+    values = cube_values(exam)[cubes]
+    loss[cubes] = np.fmax.reduce(values, axis=1) - values[np.arange(len(cubes)), answers.choice[cubes]]
     return Judged(exam, answers, name, np.maximum(loss, 0), least)
 
 
@@ -266,21 +258,20 @@ def findings(judged: Judged) -> list[Finding]:
 
 
 def _find_failures(judged: Judged) -> Iterator[Finding]:
-    """Yield a finding for each status but "answered": counts, and a message for each kind of question."""
-    count = len(judged.exam)
+    """Yield a finding for each status but "answered": counts, and the first message for each kind of question."""
+    exam = judged.exam
     answers = judged.answers
     for status, name in enumerate(STATUS):
-        of = judged.exam.kind[answers.status == status]
-        if status == ANSWERED or not len(of):
+        rows = answers.status == status
+        count = int(rows.sum())
+        if status == ANSWERED or not count:
             continue
-        kinds = ", ".join(f"{n} of {KINDS[k]}" for k, n in enumerate(np.bincount(of, minlength=4)) if n)
-        first: dict[int, str] = {}  # of each kind
-        for k, said in sorted(answers.words.items()):
-            if answers.status[k] == status:
-                first.setdefault(answers.kind[k], said)
-        words = f"{len(of):,} of {count:,} {name}, 1 in {round(count / len(of)):,} ({kinds})"
-        words += ": " * bool(first) + "; ".join(dict.fromkeys(first[k] for k in sorted(first)))
-        yield Finding(name, words, len(of))
+        by_kind = np.bincount(exam.kind[rows], minlength=len(KINDS))
+        kinds = ", ".join(f"{n} of {kind}" for kind, n in zip(KINDS, by_kind, strict=True) if n)
+        words = f"{count:,} of {len(exam):,} {name}, 1 in {round(len(exam) / count):,} ({kinds})"
+        failures = sorted(answers.words, key=lambda number: exam.kind[number])
+        messages = dict.fromkeys(answers.words[number] for number in failures if rows[number])
+        yield Finding(name, words + ": " * bool(messages) + "; ".join(messages), count)
 
 
 def _find_constant_answers(judged: Judged) -> Iterator[Finding]:
@@ -296,17 +287,10 @@ def _find_constant_answers(judged: Judged) -> Iterator[Finding]:
 
 
 def _find_slow_answers(judged: Judged) -> Iterator[Finding]:
-    """Yield a finding where answers are slow on average, or a few of them take far longer than most."""
-    seconds = judged.answers.seconds[judged.answers.status <= ANSWERED + 2]
-    if not len(seconds):
-        return
-    mean = float(seconds.mean())
-    middle = float(np.median(seconds))
-    stalls = int((seconds > max(STALL_SECONDS, 20 * middle)).sum())
-    if mean >= SLOW_SECONDS:
-        worst = 1000 * float(np.quantile(seconds, 0.99))
-        words = f"{1000 * mean:.3g} ms an answer, 1 % over {worst:.3g} ms, {seconds.sum():.3g} s in all"
-        yield Finding("slow", f"slow: {words}", len(seconds))
-    elif stalls >= 5 + len(seconds) / 1000:
-        words = f"{stalls:,} answers take up to {seconds.max():.3g} s, most {1000 * middle:.2g} ms"
-        yield Finding("slow", f"slow at times: {words}", stalls)
+    """Yield a finding if answers are slow on average."""
+    seconds = judged.answers.seconds[judged.answers.status <= LATE]
+    if len(seconds) and seconds.mean() >= SLOW_SECONDS:
+        worst = 1000 * np.quantile(seconds, 0.99)
+        mean = 1000 * seconds.mean()
+        words = f"slow: {mean:.3g} ms an answer, 1 % over {worst:.3g} ms, {seconds.sum():.3g} s in all"
+        yield Finding("slow", words, len(seconds))

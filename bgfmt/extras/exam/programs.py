@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import json
 import os
@@ -21,21 +20,16 @@ import numpy as np
 from bgfmt import met
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.library import distributions
-from bgfmt.errors import CapabilityError, extra, suggest_nearest
-from bgfmt.extras.exam.candidates import DIED, ILLEGAL, LATE, REFUSED, Candidate, Failure, parse_options
+from bgfmt.errors import CapabilityError, extra
+from bgfmt.extras.exam.candidates import ILLEGAL, REFUSED, Candidate, Failure, parse_options
 from bgfmt.extras.exam.sets import Question
 from bgfmt.extras.hosts.conformance import START_SECONDS, V01, EngineProcess, find_versions
-from bgfmt.extras.lab.study.rules import RULES, Pairs
+from bgfmt.extras.lab.study.rules import Pairs, select_rules
 from bgfmt.extras.lab.thumb.doubling import janowski as formula
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS
 from bgfmt.game.identifiers import fibs
 from bgfmt.game.state import GameState
-
-
-def as_failure(error: Exception) -> Failure:
-    """Convert an exception in the communication with a program to a Failure: late for a timeout, else died."""
-    return Failure(LATE if isinstance(error, TimeoutError) else DIED, str(error) or type(error).__name__)
 
 
 class Lines(Candidate):
@@ -74,12 +68,12 @@ class Lines(Candidate):
         yield from super().answers(questions, 2 * timeout + START_SECONDS)
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
-        """Send one question and return the answer; Failure if the program exits or is late."""
+        """Send one question and return the answer; stop a program that is late or has ended."""
         try:
             return self.ask(self.begin(), question, time.monotonic() + self.timeout)
-        except (TimeoutError, EOFError) as error:
+        except (TimeoutError, EOFError):
             self.close()
-            raise as_failure(error) from None
+            raise
 
     def ask(self, talk: EngineProcess, question: Question, until: float) -> object:
         """Send one question and return the line of the answer.
@@ -156,15 +150,12 @@ class Ubgi(Lines):
         """Return equity and win probability from the names and numbers of an `eval` answer.
 
         A question without a cube is sent as a match to one point (see `expressible_state`): its match winning chance
-        is the win probability. Failure if the answer lacks the number.
+        is the win probability.
         """
-        if question.owner == "none" and "cubeless" not in said:
-            with contextlib.suppress(ValueError):
-                return {"equity": 2 * float(said.get("mwc", "")) - 1, "win": said["mwc"]}
+        if question.owner == "none" and "cubeless" not in said and "mwc" in said:
+            return {"equity": 2 * float(said["mwc"]) - 1, "win": said["mwc"]}
         name = "cubeless" if question.owner == "none" else "mwc" if question.away else "equity"
-        if name not in said:
-            raise Failure(ILLEGAL, f"the answer of eval has no {name!r}")
-        return {"equity": said[name], "win": said.get("win", "nan")}
+        return {"equity": said.get(name, ""), "win": said.get("win", "nan")}
 
 
 class External(Candidate):
@@ -180,36 +171,38 @@ class External(Candidate):
         self.address = host or "127.0.0.1", int(port)
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
-        """Return the answer to one question, by gnubg's protocol for external players.
-
-        The connection is opened if needed, and reopened once if it is lost.
-        """
+        """Return the answer to one question, by gnubg's protocol for external players."""
         text = fibs(expressible_state(question))
         numbers = question.kind == "equity"
         cubeful = "cubeless" if question.owner == "none" else "cubeful"
         rules = f"jacobyrule off beavers {'on' if question.beavers else 'off'}"
         asked = f"evaluation fibsboard {text} plies 0 {cubeful}" if numbers else f"{text} {rules}"
-        for again in (True, False):  # some servers hang up after mistakes
-            try:
-                if self.file is None:
-                    with socket.create_connection(self.address, START_SECONDS) as line:
-                        self.file = line.makefile("rw", encoding="utf-8", newline="\n")
-                self.file.write(asked + "\n")
-                self.file.flush()
-                if said := self.file.readline():
-                    break
-                raise ConnectionError("the server closed the connection")
-            except OSError as error:
-                self.file = None
-                if not (again and isinstance(error, ConnectionError)):
-                    raise as_failure(error) from None
-        said = said.strip()
+        try:
+            said = self.send(asked)
+        except ConnectionError:  # some servers hang up after mistakes
+            said = self.send(asked)
         if said.startswith("Error"):
             raise Failure(REFUSED if numbers else ILLEGAL, said)
         if said == "beaver" and not question.beavers:  # gnubg 1.07 ignores `beavers off`
             return "take"
         words = said.split()
         return {"equity": words[5], "win": words[0]} if numbers and len(words) == 6 else said
+
+    def send(self, line: str) -> str:
+        """Send a line to the server, to which a connection is opened if there is none; return the line it answers."""
+        try:
+            if self.file is None:
+                with socket.create_connection(self.address, START_SECONDS) as connection:
+                    self.file = connection.makefile("rw", encoding="utf-8", newline="\n")
+            self.file.write(line + "\n")
+            self.file.flush()
+            said: str = self.file.readline()
+            if not said:
+                raise ConnectionError("the server closed the connection")
+        except OSError:
+            self.file = None
+            raise
+        return said.strip()
 
     def close(self) -> None:
         """Close the connection to the server."""
@@ -238,9 +231,9 @@ class Http(Candidate):
             self.connection.request("GET", f"{self.prefix}/{route}?{urlencode(given)}")
             answer = self.connection.getresponse()
             body = answer.read()
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, http.client.HTTPException):
             self.connection.close()
-            raise as_failure(error) from None
+            raise
         if answer.status != 200:
             raise Failure(REFUSED, f"HTTP {answer.status} {body[:80].decode('utf-8', 'replace')}")
         return json.loads(body)
@@ -440,30 +433,19 @@ class Rule(Candidate):
     """A rule of thumb of `bgfmt study rules`: doubles, redoubles and takes in the home boards."""
 
     def __init__(self, name: str) -> None:
-        if name not in RULES:
-            raise CapabilityError(
-                f"no rule {name!r}{suggest_nearest(name, RULES)}; known: {', '.join(RULES)}"
-            )
-        self.rule = RULES[name]
+        (self.rule,) = select_rules((name,))
+        self.chances = distributions(False)
 
-    def answers(self, questions: Sequence[Question], timeout: float) -> Iterator[tuple[object, float]]:
-        """Yield (answer or Failure, 0.0) for each question; all doubles and takes in home boards are decided at once.
-
-        Other questions are refused.
-        """
-        asked = [q for q in questions if q.kind in ("double", "take") and not any((*q.us[6:], *q.them[6:]))]
-        said: dict[int, bool] = {}
-        if asked:
-            sides = [np.array([getattr(q, which)[:6] for q in asked], np.int64) for which in ("us", "them")]
-            rows = distributions(False)
-            ours, theirs = (rows[board.rank_array(side)] / 65535 for side in sides)
-            decided = self.rule.decide(Pairs(sides[0], sides[1], ours, theirs))
-            for k, question in enumerate(asked):
-                yes = decided.take if question.kind == "take" else decided.double
-                yes = decided.redouble if question.kind == "double" and question.owner == "owned" else yes
-                said[question.number] = bool(yes[k])
-        for question in questions:
-            yield said.get(question.number, Failure(REFUSED, "a rule of thumb for doubles and takes")), 0.0
+    def reply(self, question: Question) -> object:  # type: ignore[override]
+        """Answer a double or a take in the home boards; Failure for other questions."""
+        if question.kind not in ("double", "take") or any((*question.us[6:], *question.them[6:])):
+            raise Failure(REFUSED, "a rule of thumb for doubles and takes")
+        sides = np.array([question.us[:6], question.them[:6]], np.int64)
+        ours, theirs = self.chances[board.rank_array(sides)] / 65535
+        found = self.rule.decide(Pairs(sides[:1], sides[1:], ours[None], theirs[None]))
+        if question.kind == "take":
+            return bool(found.take[0])
+        return bool((found.redouble if question.owner == "owned" else found.double)[0])
 
 
 class Formula(Candidate):
@@ -492,17 +474,13 @@ class Own(Candidate):
     def reply(self, question: Question) -> object:  # type: ignore[override]
         """Return the answer of bgfmt's own adviser to one question."""
         state: GameState = question.state
-        if question.kind == "play":
-            best = self.advisor.plays(state).best
-            return None if best is None else best.result
-        if question.kind == "equity" and question.owner == "none":
-            if question.away is not None:
-                raise Failure(REFUSED, "an equity without a cube at a score")
-            found = self.advisor.equities(state)
-            return {"equity": found.cubeless, "win": np.nan if found.win is None else found.win}
-        action = self.advisor.cube(state.before_roll())
-        if question.kind == "double":
-            return bool(action.doubles and action.double_margin > 0)
-        if question.kind == "take":
-            return "beaver" if question.beavers and action.beavers else bool(action.takes)
-        return action.best if action.match is None else action.match.mwc.best
+        if question.kind != "equity":
+            decision = self.advisor.decide(state)
+            return decision.play or decision.act
+        if question.owner != "none":
+            action = self.advisor.cube(state)
+            return action.best if action.match is None else action.match.mwc.best
+        if not state.money:
+            raise Failure(REFUSED, "an equity without a cube at a score")
+        found = self.advisor.equities(state)
+        return {"equity": found.cubeless, "win": np.nan if found.win is None else found.win}

@@ -11,8 +11,8 @@ import numpy as np
 
 from bgfmt.extras.exam import plots
 from bgfmt.extras.exam.candidates import STATUS
-from bgfmt.extras.exam.judging import Judged, findings
-from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, OWNERS, PLAY, Array
+from bgfmt.extras.exam.judging import Judged, cube_values, findings
+from bgfmt.extras.exam.sets import EQUITY, KINDS, OWNERS, Array
 from bgfmt.extras.exam.statistics import sign_flip_p, weighted_mean
 from bgfmt.extras.matches.annotate.page import document
 from bgfmt.game.display import board
@@ -114,29 +114,19 @@ def describe_decision(judged: Judged, number: int) -> dict[str, Any]:
     number : of the question.
     """
     exam = judged.exam
-    answers = judged.answers
-    question = exam.questions(np.array([number]))[0]
-    worths = exam.of(number)
-    choice = int(answers.choice[number])
-    if exam.kind[number] == PLAY:
-        assert question.dice is not None
+    (question,) = exam.questions(np.array([number]))
+    if question.dice:
         legal = legal_plays(question.position, *question.dice)
         named = {play.result.us.padded(exam.points): str(play) for play in legal}
-        names = [named.get(play, "") for play in question.plays]
-        did = names[choice]
-        best = names[int(worths.argmax())]
+        words = [named.get(play, "") for play in question.plays]
+        values = exam.of(number)
     else:
-        rolling, taken, passed, beaver = worths.tolist()
-        words = ["pass", "take", "beaver"]
-        ranked = [-passed, -taken, -beaver]
-        if exam.kind[number] == DOUBLE:
-            words = ["roll", "double"]
-            ranked = [rolling, np.nanmin([taken, passed, beaver])]
-        did = words[choice]
-        best = words[int(np.nanargmax(ranked))]
+        words = ["roll", "double"] if question.kind == "double" else ["pass", "take", "beaver"]
+        values = cube_values(exam)[number]
     return {
         "number": number, "question": str(question), "kind": question.kind, "position_id": question.position.id,
-        "did": did, "best": best, "loss": float(judged.loss[number]), "equity_lost": float(judged.equity[number]),
+        "did": words[judged.answers.choice[number]], "best": words[int(np.nanargmax(values))],
+        "loss": float(judged.loss[number]), "equity_lost": float(judged.equity[number]),
         "unit": "mwc" if judged.match[number] else "points",
     }  # fmt: skip
 
@@ -146,9 +136,10 @@ def worst_decisions(judged: Judged, most: int) -> list[int]:
 
     most : how many at most.
     """
-    equity = np.where(judged.is_wrong, np.nan_to_num(judged.equity), 0)
-    order = np.argsort(-equity, kind="stable")[:most]
-    return [int(k) for k in order if equity[k] > 0]
+    wrong = np.flatnonzero(judged.is_wrong)
+    order = np.argsort(-judged.equity[wrong], kind="stable")
+    numbers: list[int] = wrong[order[:most]].tolist()
+    return numbers
 
 
 def compare_paired(a: Judged, b: Judged) -> dict[str, Any]:
