@@ -115,8 +115,6 @@ class Cause(Enum):
     BARE_HEADER = "a bare header"
     TEXT = RETURNS_LOST
     CUT = "truncated, or a header of other points or chequers"
-    ROUNDED = "rounding where gnubg truncates"
-    ROUNDED_DOWN = "rounding down where gnubg truncates towards zero"
     OTHER_ROUNDING = "other rounding, or plain negation instead of one's complement"
     OTHER_PLAYS = "another rule for equally good plays, or other rounding"
     ADDITIONS = "another order of additions"

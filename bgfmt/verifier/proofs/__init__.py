@@ -49,6 +49,7 @@ __all__ = [
 Locate = Callable[..., int | None]
 T = TypeVar("T", bound=Table)
 SEED_MODULUS = 1 << 63
+ENTRIES_PER_SAMPLED_ROW = 100  # a sample takes this many entries of each of its rows
 MAX_PLAIN_POINTS = 12  # of a two-sided table; on more points the sides may be in contact
 
 PROOFS: Registry[type[Proof[Any]]] = Registry("bgfmt.proofs")
@@ -140,6 +141,17 @@ class Request:
         if self.sample >= count:
             return np.arange(count)
         return np.sort(self.rng().choice(count, self.sample, replace=False, shuffle=False))
+
+    def sample_pairs(self, n: int) -> Array:
+        """Return `sample` random entries us * n + them of a two-sided table, many for each of a few sides `them`.
+
+        What an entry follows from lies in row `them` of the file.
+        """
+        rng = self.rng()
+        sample = min(self.sample or 0, n * n)
+        each = min(n, max(ENTRIES_PER_SAMPLED_ROW, -(-sample // n)))
+        rows = rng.choice(n, -(-sample // each), replace=False)
+        return np.concatenate([rng.choice(n, each, replace=False) * n + them for them in rows])[:sample]
 
 
 class Proof(Generic[T]):
@@ -233,11 +245,13 @@ def guess_other_size(db: Database) -> LikelyCause | None:
 
 
 def guess_order_or_shift(obeys: Callable[[int, str], bool]) -> LikelyCause | None:
-    """Return a likely cause if the numbers make sense in the other byte order, or shifted by some bytes; else None.
+    """Return a likely cause if the numbers make sense only in the other byte order, or shifted by some bytes.
 
     obeys : called with (bytes shifted, up to 64 either way; byte order "<" or ">"), returns whether numbers read so
     obey the rules of their kind.
     """
+    if obeys(0, "<"):
+        return None
     if obeys(0, ">"):
         return LikelyCause(Cause.BYTE_ORDER)
     nearest = (shift for size in range(1, 65) for shift in (size, -size))
@@ -301,18 +315,16 @@ def prove_pairs(
     """
     finding = finding or partial(request.entry_finding, table, settled=False)
     rule = FloatRule(table)
-    numbers = request.sample_numbers(table.entries)
-    if numbers is None:
+    if request.sample is None:
         found = check(rule, threads=request.threads, progress=request.progress)
     else:
-        found = check_some(rule, numbers)
-    checked = table.entries if numbers is None else len(numbers)
+        found = check_some(rule, request.sample_pairs(rule.n), request.progress)
     some = sort_by_pips(table, found.numbers)[:MAX_FINDINGS]
     findings = [
         finding(*entry)
         for entry in zip(some.tolist(), rule.read_entries(some), rule.compute_entries(some), strict=True)
     ]
-    return float_outcome(table, checked, recipe, found.failing, found.largest, findings, last_bits)
+    return float_outcome(table, found.entries, recipe, found.failing, found.largest, findings, last_bits)
 
 
 def sort_by_pips(table: Table, numbers: Array) -> Array:

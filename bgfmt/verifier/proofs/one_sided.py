@@ -273,7 +273,7 @@ def _layout_cause(source: Source, start: int, end: int, width: int) -> LikelyCau
         rows = np.frombuffer(source.buffer[at : at + size], f"{order}u2").reshape(-1, recurrence.ROLLS)
         return float((rows.sum(axis=1, dtype=np.int64) == recurrence.WHOLE).mean()) > 1 - MAX_FAILING_SHARE
 
-    return None if obeys(0, "<") else guess_order_or_shift(obeys)
+    return guess_order_or_shift(obeys)
 
 
 # -- a few floats a position ------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from bgfmt.files.database import Database
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import Table, TwoSided
-from bgfmt.tables.rows import random_access
 from bgfmt.tables.two_sided import StoredEquities
 from bgfmt.verifier.findings import MAX_FINDINGS, Cause, Finding, LikelyCause, Outcome
 from bgfmt.verifier.proofs import (
@@ -22,6 +21,7 @@ from bgfmt.verifier.proofs import (
     Proof,
     Request,
     guess_order_or_shift,
+    guess_other_size,
     prove_pairs,
     sort_by_pips,
 )
@@ -35,13 +35,12 @@ MAX_SETTLED_ENTRIES = (
 )
 MAX_2001_POSITIONS = board.count(6, 6)  # the table of 2001, of which smaller ones are parts
 MAX_SYSTEMATIC_UNITS = 16  # greatest difference that another program's arithmetic explains
-ENTRIES_PER_SAMPLED_ROW = 100  # a sample takes this many entries of each of its rows
 LAST_BITS = 1e-12
 CORNER_CHEQUERS = 3  # chequers of the part that is checked for another layout
 MAX_FAILING_SHARE = 0.15  # share of that part's entries that may fail
 MAX_RECOMPUTED_ENTRIES = 160_000_000  # larger tables are not repaired in memory
 MAX_LOST_SHARE = 0.5  # of the entries of a compressed table that cannot be read
-MIN_PART_SIZE = 4  # rows and columns of a part that is not divided further
+MIN_PART_SIZE = 4  # least rows and columns of a part of a compressed table that is read at once
 
 
 class TwoSidedProof(Proof[StoredEquities]):
@@ -57,28 +56,48 @@ class TwoSidedProof(Proof[StoredEquities]):
     )  # fmt: skip
 
     def prove(self, table: StoredEquities, request: Request) -> Outcome | None:
-        if table.points > MAX_PLAIN_POINTS:
+        if _has_contact(table):
             return None
         if table.exact:
             return prove_pairs(table, request, "exact", LAST_BITS)
-        if request.sample is not None:
-            return check_sample(table, request, self.recipes[0].name)
-        return self.prove_all(table, request)
+        if table.recipe == "gnubg-2001" and _follows_2001(
+            table
+        ):  # a small one may be the same by gnubg's rule
+            return Outcome(table.entries, table.entries, table.recipe)
+        found = _check_integers(table, request)
+        if not found.failing:
+            return Outcome(table.entries, found.entries, self.recipes[0].name)
+        return self.explain(table, request, found)
 
-    def prove_all(self, table: StoredEquities, request: Request) -> Outcome:
-        """Check whether every entry of a table of integers follows from others by the recipe of a known program."""
-        return _rounded(table, request)
+    def explain(self, table: StoredEquities, request: Request, found: recurrence.Pass) -> Outcome:
+        """Return the outcome for a table of integers of which entries fail: another program's recipe, or damage.
+
+        found : the result of checking the entries.
+        """
+        least = max(64 if request.sample is None else 8, found.entries // 500)
+        if found.largest > MAX_SYSTEMATIC_UNITS:
+            return diagnose_damage(table, request, found)
+        if _follows_2001(table):
+            return Outcome(table.entries, found.entries, "gnubg-2001")
+        if found.failing <= least:
+            return diagnose_damage(table, request, found)
+        return Outcome(
+            table.entries, found.entries, failing=found.failing, largest=float(found.largest), systematic=True,
+            differences=count_differences(found), likely=LikelyCause(Cause.OTHER_ROUNDING),
+        )  # fmt: skip
 
     def supports_parts(self, table: StoredEquities) -> bool:
-        return not table.exact and table.points <= MAX_PLAIN_POINTS
+        return not table.exact and not _has_contact(table)
 
     def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> LikelyCause | None:
         wrong = 0 if outcome is None else outcome.failing if outcome.wrong is None else outcome.wrong
         few = outcome is None or wrong < max(8, outcome.entries // 50)
-        return None if few else _other_layout(cast(StoredEquities, db.table), db.source, start, end)
+        if few:
+            return None
+        return guess_other_size(db) or _other_layout(cast(StoredEquities, db.table), db.source, start, end)
 
     def recompute(self, table: StoredEquities, threads: int) -> tuple[Table, int]:
-        if table.points > MAX_PLAIN_POINTS:
+        if _has_contact(table):
             raise VerificationError(f"no rule is known for tables of more than {MAX_PLAIN_POINTS} points")
         if table.exact:
             made = floats.build_table(table.points, table.chequers, table.equities.shape[2])
@@ -112,11 +131,8 @@ class GammonProof(TwoSidedProof):
         EXACT,
     )
 
-    def prove_all(self, table: StoredEquities, request: Request) -> Outcome:
-        found = check_all(table, request)
-        if found.failing:
-            return diagnose_damage(table, request, found)
-        return Outcome(found.entries, found.entries, self.recipes[0].name)
+    def explain(self, table: StoredEquities, request: Request, found: recurrence.Pass) -> Outcome:
+        return diagnose_damage(table, request, found)
 
     def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> LikelyCause | None:
         return None
@@ -127,23 +143,9 @@ class GammonProof(TwoSidedProof):
         return super().recompute(table, threads)
 
 
-def _rounded(table: StoredEquities, request: Request) -> Outcome:
-    """Check every entry under recipe gnubg, and a cubeless table that differs slightly under that of 2001."""
-    if table.recipe == "gnubg-2001" and _follows_2001(table):  # a small one may be the same by gnubg's rule
-        return Outcome(table.entries, table.entries, table.recipe)
-    found = check_all(table, request)
-    if found.failing == 0:
-        return Outcome(found.entries, found.entries, "gnubg")
-    small = found.largest <= MAX_SYSTEMATIC_UNITS and found.failing > max(64, found.entries // 500)
-    if found.largest <= MAX_SYSTEMATIC_UNITS and _follows_2001(table):
-        return Outcome(found.entries, found.entries, "gnubg-2001")
-    differences = count_differences(found)
-    if small:
-        return Outcome(
-            found.entries, found.entries, failing=found.failing, largest=float(found.largest), systematic=True,
-            differences=differences, likely=LikelyCause(_rounding_of(found)),
-        )  # fmt: skip
-    return diagnose_damage(table, request, found)
+def _has_contact(table: StoredEquities) -> bool:
+    """Return True if sides of the table may block or hit each other, for which no rule is known."""
+    return table.points > MAX_PLAIN_POINTS and table.chequers > 1
 
 
 def count_differences(found: recurrence.Pass) -> dict[str, float]:
@@ -155,13 +157,14 @@ def count_differences(found: recurrence.Pass) -> dict[str, float]:
     }
 
 
-def check_all(table: StoredEquities, request: Request) -> recurrence.Pass:
-    """Check every entry of a table against those that it follows from, with threads or on a cluster's workers."""
+def _check_integers(table: StoredEquities, request: Request) -> recurrence.Pass:
+    """Check entries of a table against those that they follow from: a sample, or all, here or on a cluster."""
+    rule = recurrence.PairRule(table)
+    if request.sample is not None:
+        return recurrence.check_some(rule, request.sample_pairs(rule.n), request.progress)
     if request.spread is None:
-        return recurrence.check(
-            recurrence.PairRule(table), threads=request.threads, progress=request.progress
-        )
-    found, *others = request.spread.run(check_band, recurrence.PairRule(table).bands)
+        return recurrence.check(rule, threads=request.threads, progress=request.progress)
+    found, *others = request.spread.run(check_band, rule.bands)
     return found.merge(others)
 
 
@@ -176,8 +179,8 @@ def check_band(db: Database, band: tuple[int, int]) -> recurrence.Pass:
 def diagnose_damage(table: StoredEquities, request: Request, found: recurrence.Pass) -> Outcome:
     """Return the outcome for failing entries: which are wrong themselves, which inherit errors, and the right values.
 
-    found : the result of checking all entries. Only tables of moderate size and damage are recomputed for this;
-    otherwise `Outcome.wrong` is None.
+    found : the result of checking the entries. Only tables of moderate size and damage, of which all entries were
+    checked, are recomputed for this; otherwise `Outcome.wrong` is None.
     """
     n = table.positions
     rule = recurrence.PairRule(table)
@@ -186,7 +189,8 @@ def diagnose_damage(table: StoredEquities, request: Request, found: recurrence.P
     inherited = 0
     right = None
     massive = found.failing > max(2000, found.entries // 5)
-    if found.entries <= MAX_SETTLED_ENTRIES and len(numbers) == found.failing and not massive:
+    whole = request.sample is None and found.entries <= MAX_SETTLED_ENTRIES
+    if whole and len(numbers) == found.failing and not massive:
         right, changed = recurrence.settle(rule, numbers)
         failing = np.isin(changed, numbers)
         wrong = changed[failing]
@@ -194,7 +198,7 @@ def diagnose_damage(table: StoredEquities, request: Request, found: recurrence.P
     some = wrong[:MAX_FINDINGS]
     values = rule.compute_entries(some) if right is None else right.reshape(n * n, -1)[some]
     return Outcome(
-        found.entries,
+        table.entries,
         found.entries,
         failing=found.failing,
         wrong=None if right is None else len(wrong),
@@ -218,48 +222,6 @@ def _finding(table: StoredEquities, request: Request, number: int, right: Array,
     return request.entry_finding(table, number, stored, right, field, ("", 0), meaning, settled)
 
 
-def check_sample(table: StoredEquities, request: Request, recipe: str) -> Outcome:
-    """Check `request.sample` random entries, many from each sampled row.
-
-    What an entry (us, them) follows from lies in row `them` of the file. recipe : the recipe's name, for the outcome
-    without failures.
-    """
-    n = table.positions
-    rng = request.rng()
-    sample = min(request.sample or 0, n * n)
-    each = min(n, max(ENTRIES_PER_SAMPLED_ROW, -(-sample // n)))
-    rows = rng.choice(n, -(-sample // each), replace=False)
-    drawn = [rng.choice(n, each, replace=False) * n + them for them in rows]
-    numbers = np.sort(np.concatenate(drawn)[:sample])
-    rule = recurrence.PairRule(table)
-    order = np.argsort(numbers % n, kind="stable")
-    done = 0
-    right = np.empty((len(numbers), rule.columns), np.int64)
-    for part in np.array_split(order, max(1, len(order) // (32 * ENTRIES_PER_SAMPLED_ROW))):
-        with random_access(table.equities):
-            right[part] = rule.compute_entries(numbers[part])
-        done += len(part)
-        if request.progress is not None:
-            request.progress(done, len(numbers))
-    with random_access(table.equities):
-        stored = rule.read_entries(numbers)
-    off = np.abs(stored.astype(np.int64) - right)
-    bad = np.flatnonzero(off.any(axis=1))
-    if not len(bad):
-        return Outcome(n * n, len(numbers), recipe)
-    small = int(off.max()) <= MAX_SYSTEMATIC_UNITS and len(bad) > max(8, len(numbers) // 500)
-    return Outcome(
-        n * n,
-        len(numbers),
-        failing=len(bad),
-        largest=float(off.max()),
-        systematic=small,
-        findings=tuple(
-            _finding(table, request, int(numbers[k]), right[k], settled=False) for k in bad[:MAX_FINDINGS]
-        ),
-    )
-
-
 def _follows_2001(table: StoredEquities) -> bool:
     """Return True if the entries are those of GNU Backgammon's table of 2001, truncated from float64."""
     if table.cubeful or table.positions > MAX_2001_POSITIONS:
@@ -269,80 +231,50 @@ def _follows_2001(table: StoredEquities) -> bool:
     return np.array_equal(made, np.asarray(table.equities))
 
 
-def _rounding_of(found: recurrence.Pass) -> Cause:
-    """Guess the arithmetic behind small differences (stored minus gnubg's) from their signs."""
-    above = int(found.histogram[10:].sum())
-    below = int(found.histogram[:9].sum())
-    if above > 20 * max(1, below):
-        return Cause.ROUNDED
-    return Cause.ROUNDED_DOWN if below > 20 * max(1, above) else Cause.OTHER_ROUNDING
-
-
 def unpack(table: T) -> T:
     """Return a table of a compressed file with its equities decoded in memory; other tables are returned unchanged.
 
-    Unreadable blocks become 0, for the verifier to compute again.
-
-    Blocks that cannot be read are halved until 1/256 of the rows and columns is left. Raises VerificationError if
+    Unreadable parts of few rows and columns become 0, for the verifier to compute again. Raises VerificationError if
     less than half of the entries can be read.
     """
     grid = recurrence.PairReader(recurrence.PairRule(table))
     if not grid.packed:
         return table
     n = grid.n
-    order = grid.order
-    lost = 0
     equities = np.zeros((n, n, grid.columns), np.uint16)
-    step = max(1, recurrence.UNPACKED_BYTES // (n * grid.columns * 2))
-    parts = [(start, min(n, start + step), 0, n) for start in range(0, n, step)]
-    while parts:
-        a, b, first, last = parts.pop()
+
+    def can_read(a: int, b: int, first: int, last: int) -> bool:
         try:
             found = grid.piece(a, b, first, last).reshape(b - a, last - first, grid.columns)
         except FormatError:
-            rows = b - a
-            columns = last - first
-            if max(rows, columns) <= max(MIN_PART_SIZE, n // 256):
-                lost += rows * columns
-            elif rows >= columns:
-                parts += [(a, a + rows // 2, first, last), (a + rows // 2, b, first, last)]
-            else:
-                parts += [(a, b, first, first + columns // 2), (a, b, first + columns // 2, last)]
-        else:
-            equities[np.ix_(order[a:b], order[first:last])] = found
-        if lost > n * n * MAX_LOST_SHARE:
-            raise VerificationError("less than half of the file can be read")
+            return False
+        equities[np.ix_(grid.order[a:b], grid.order[first:last])] = found
+        return True
+
+    step = max(MIN_PART_SIZE, n // 256)
+    ranges = [(start, min(n, start + step)) for start in range(0, n, step)]
+    lost = 0
+    for a, b in ranges:
+        if not can_read(a, b, 0, n):
+            lost += sum((b - a) * (last - first) for first, last in ranges if not can_read(a, b, first, last))
+    if lost > n * n * MAX_LOST_SHARE:
+        raise VerificationError("less than half of the file can be read")
     return replace(table, equities=equities)
 
 
 def _other_layout(table: StoredEquities, source: Source, start: int, end: int) -> LikelyCause | None:
-    """Return a likely cause if the numbers are a table in another byte order, shifted, or of another size."""
+    """Return a likely cause if the numbers are a table in another byte order, or shifted."""
     n = table.positions
-    columns = table.equities.shape[2]
+    corner = (table.points, min(CORNER_CHEQUERS, table.chequers), n, table.equities.shape[2])
 
     def obeys(shift: int, order: str) -> bool:
-        corner = (table.points, min(CORNER_CHEQUERS, table.chequers), n, columns)
         return _corner_obeys(source, start + shift, end + min(0, shift), *corner, order)
 
-    if obeys(0, "<"):
-        return None
-    likely = guess_order_or_shift(obeys)
-    if likely is not None:
-        return likely
-    for wide in (columns, 1 if columns == 4 else 4):
-        for points in range(1, 13):
-            for chequers in range(1, 16):
-                m = board.count(points, chequers)
-                if (m, wide) == (n, columns) or m * m * wide * 2 > 4 * (end - start):
-                    continue
-                if _corner_obeys(source, start, end, points, min(CORNER_CHEQUERS, chequers), m, wide):
-                    size = f"{points}x{chequers}{' cubeless' if wide == 1 else ''}"
-                    return LikelyCause(Cause.OTHER_SIZE, f"it begins like {size}")
-    return None
+    return guess_order_or_shift(obeys)
 
 
 def _corner_obeys(
-    source: Source, start: int, end: int, points: int, chequers: int, n: int, columns: int, order: str = "<"
+    source: Source, start: int, end: int, points: int, chequers: int, n: int, columns: int, order: str
 ) -> bool:
     """Return True if the entries of few chequers of an n x n table at byte `start` obey the recurrence.
 
