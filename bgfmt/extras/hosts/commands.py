@@ -19,7 +19,6 @@ from bgfmt.extras.hosts.conformance import V01, V02
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
 from bgfmt.extras.hosts.gnubg import places
 from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
-from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
 from bgfmt.extras.options import address_options, choice_option, number_option
 from bgfmt.files import gnubg_folders
 from bgfmt.files.gnubg_folders import HOSTS, SLOTS
@@ -195,12 +194,12 @@ def _hints(where: dict[str, Any]) -> Iterator[None]:
     """Add to an error the option that helps."""
     try:
         yield
+    except PermissionError as error:
+        private = where["folder"] or where["user"]
+        hint = "" if private else "; use sudo, or --user for a private folder without root"
+        raise click.ClickException(f"{error.filename}: {error.strerror}{hint}") from None
     except gnubg_folders.InstallError as error:
-        hint = ""
-        if isinstance(error, NotAllowedError) and not (where["folder"] or where["user"]):
-            hint = "; use sudo, or --user for a private folder without root"
-        elif "has been changed since" in str(error):
-            hint = " (--force uninstalls it)"
+        hint = " (--force uninstalls it)" if "has been changed since" in str(error) else ""
         raise click.ClickException(f"{error}{hint}") from None
 
 

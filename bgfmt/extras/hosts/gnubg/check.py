@@ -18,7 +18,6 @@ from bgfmt.formats.gnubg import FOUR_GIB
 from bgfmt.game.drawing import pluralize
 from bgfmt.storage.source import open_regular
 
-WRAPPING = "gnubg's 32-bit offsets end at 4 GiB and would wrap without an error"
 PURE_POINTS = 12  # with more the points of the two sides overlap
 
 KINDS = {"OS": "one-sided", "ND": "one-sided normal-distribution", "TS": "two-sided", "H": "hypergammon"}
@@ -111,15 +110,8 @@ def _find_load_errors(exam: Examination, head: bytes) -> Iterator[str]:
     """Yield reasons why gnubg would not load the file; set the fields that the header states."""
     if not exam.kind:
         exam.readable = bgfmt.verify(exam.file, until="structure").exit_code != 2
-        what = "gnubg ignores it ('Unknown bearoff database')"
-        if exam.size == 0:
-            yield f"the file is empty; {what}"
-        elif head[:5] == b"gnubg":
-            found = format_bytes(head[5:8])
-            yield f"after 'gnubg' its header names no kind (expected -OS-, -TS- or -H, found {found}); {what}"
-        else:
-            found = format_bytes(head[:5])
-            yield f"it has no gnubg header (expected 'gnubg', found {found}); {what}; {_advise(exam.file)}"
+        found = f"expected gnubg-OS-, gnubg-TS- or gnubg-H, found {format_bytes(head[:8])}"
+        yield f"it has no gnubg header ({found}); gnubg ignores it; {_advise(exam.file)}"
         return
     if exam.size < gnubg.SIZE:
         yield f"it is cut short inside the header: {exam.size} of 40 bytes; gnubg ignores it"
@@ -132,10 +124,9 @@ def _find_load_errors(exam: Examination, head: bytes) -> Iterator[str]:
         if not 1 <= header.chequers <= 3:
             yield f"its header says {header.chequers} chequers; hypergammon has 1, 2 or 3, and gnubg does not check"
         return
-    if not 1 <= header.points <= 23:
-        yield f"its header says {header.points} points; gnubg takes 1 to 23 ('incomplete bearoff database')"
-    if not 1 <= header.chequers <= 15:
-        yield f"its header says {header.chequers} chequers; gnubg takes 1 to 15 ('incomplete bearoff database')"
+    if not (1 <= header.points <= 23 and 1 <= header.chequers <= 15):
+        size = f"{header.points} points and {header.chequers} chequers"
+        yield f"its header says {size}; gnubg takes 1 to 23 and 1 to 15 ('incomplete bearoff database')"
     if exam.kind == "TS":
         exam.options = {"cubeful": header.cubeful}
     elif exam.kind == "OS":
@@ -160,15 +151,15 @@ def _find_use_errors(exam: Examination) -> Iterator[str]:
     if exam.kind == "TS" and not exam.options["cubeful"]:
         yield "it is cubeless: gnubg loads it and then fails every evaluation ('assertion pbc->fCubeful failed')"
     expected = _expected_size(exam)
-    if expected is not None and expected >= FOUR_GIB:
-        most = " (two-sided tables: up to 6x12)" if exam.kind == "TS" else ""
-        yield f"it takes {expected:,} bytes: {WRAPPING}{most}; bgfmt itself reads it"
-    elif exam.size >= FOUR_GIB and expected is None:
-        yield f"it takes {exam.size:,} bytes: {WRAPPING}"
-    if expected is not None and exam.size < expected:
-        sizes = f"{exam.points}x{exam.chequers} needs {expected:,} bytes, found {exam.size:,}"
-        what = "gnubg would load it without an error and answer from unrelated memory"
-        yield f"it is cut short: {sizes}; {what}"
+    size = exam.size if expected is None else expected
+    if size >= FOUR_GIB:
+        yield (
+            f"it takes {size:,} bytes: gnubg's 32-bit offsets end at 4 GiB and would wrap without an error "
+            "(two-sided tables: up to 6x12); bgfmt itself reads it"
+        )
+    if exam.size < size:
+        sizes = f"{exam.points}x{exam.chequers} needs {size:,} bytes, found {exam.size:,}"
+        yield f"it is cut short: {sizes}; gnubg would load it without an error and answer from unrelated memory"
 
 
 def _expected_size(exam: Examination) -> int | None:
@@ -182,11 +173,9 @@ def _add_size(exam: Examination) -> None:
     try:
         with bgfmt.open(exam.file) as db:
             db.table  # noqa: B018 - being able to read it is all we ask here
-            if db.others:
-                more = f"{len(db.others)} more database(s) follow in the file"
-                exam.warnings.append(f"{more}; gnubg ignores them")
-            if db.rest:
-                exam.warnings.append(f"{db.rest:,} bytes at the end belong to no table; gnubg ignores them")
+            if db.others or db.rest:
+                ignored = f"{len(db.others)} more databases and {db.rest:,} bytes of no table"
+                exam.warnings.append(f"{ignored} follow; gnubg ignores them")
     except FormatError as error:
         if not exam.refusals:
             what = "gnubg would load it without an error and answer with wrong numbers"

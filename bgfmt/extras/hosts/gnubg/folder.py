@@ -16,7 +16,6 @@ from itertools import count
 from pathlib import Path
 
 from bgfmt import storage
-from bgfmt.errors import FormatError
 from bgfmt.files.gnubg_folders import SLOTS, InstallError
 from bgfmt.storage import system
 from bgfmt.storage.source import open_regular
@@ -27,14 +26,6 @@ SECOND_COPY = "gnubg_os.db"  # gnubg-nn reads its one-sided table a second time 
 NAMES = (*SLOTS.values(), SECOND_COPY)
 MAX_RECORD_BYTES = 1 << 20  # larger files are not records
 CHUNK = 8 << 20
-
-
-class NotAllowedError(InstallError):
-    """Raised when this user may not write to the folder."""
-
-
-class ReplacedError(FormatError):
-    """Raised when a file changed between two reads."""
 
 
 @dataclass(frozen=True)
@@ -68,33 +59,19 @@ def fingerprint(path: Path) -> str:
 
 def hidden_path(path: Path) -> Path:
     """Return the hidden name under which a new file is written before it takes its place."""
-    return path.with_name(f".{path.name.lstrip('.')}.bgfmt-new")
+    return path.with_name(f".{path.name}.bgfmt-new")
 
 
 def copy_new(source: Path, target: Path, sha256: str | None = None) -> None:
-    """Copy a file to a new name; ReplacedError if the bytes copied do not have the checksum `sha256`."""
+    """Copy a file to a new name; InstallError if the bytes copied do not have the checksum `sha256`."""
     digest = hashlib.sha256()
     with source.open("rb") as file, storage.create(target) as sink:
         while block := file.read(CHUNK):
             digest.update(block)
             sink.write(block)
         if sha256 not in (None, digest.hexdigest()):
-            raise ReplacedError(f"{source}: changed while it was being installed; nothing was changed there")
+            raise InstallError(f"{source}: changed while it was being installed; nothing was changed there")
     target.chmod(0o644)  # gnubg may run as another user
-
-
-def write_small(path: Path, data: bytes, mode: int = 0o644) -> None:
-    """Write a small file, replacing an old one by one rename; a killed process leaves at most a hidden file.
-
-    mode : permissions.
-    """
-    new = hidden_path(path)
-    new.unlink(missing_ok=True)
-    with storage.create(new) as sink:
-        sink.write(data)
-    new.chmod(mode)
-    os.replace(new, path)
-    system.sync_folder(path.parent)
 
 
 # -- the record ----------------------------------------------------------------------------------------------
@@ -124,19 +101,15 @@ def parse_record(data: bytes, path: Path) -> Record:
         return {name: _parse_entry(name, **fields) for name, fields in json.loads(data).items()}
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         reason = " ".join(str(error).split())[:100]
-        raise InstallError(
-            f"{path}: the record was not written by bgfmt: {reason}; nothing was changed"
-        ) from None
+        raise InstallError(f"{path}: the record was not written by bgfmt: {reason}") from None
 
 
 def _parse_entry(name: str, installed: list[str], kept: list[str]) -> Entry:
     """Check the fields of an entry of a record; ValueError or TypeError for what bgfmt does not write."""
-    names = re.compile(rf"{re.escape(name + KEPT)}(-[0-9]{{1,6}})?")
-    if name not in NAMES or not isinstance(installed, list) or not isinstance(kept, list):
+    kept_name = re.compile(rf"{re.escape(name + KEPT)}(-[0-9]{{1,6}})?")
+    sound = name in NAMES and isinstance(installed, list) and isinstance(kept, list)
+    if not sound or not all(map(kept_name.fullmatch, kept)):
         raise ValueError(f"{name[:60]!r} is not a valid entry")
-    for one in kept:
-        if not names.fullmatch(one):
-            raise ValueError(f"{one[:60]!r} is not a valid name of a kept file")
     return Entry(tuple(installed), tuple(kept))
 
 
@@ -144,7 +117,9 @@ def write_record(folder: Path, record: Record) -> None:
     """Write bgfmt's record of what it installed in a folder by one rename; remove the file if the record is empty."""
     if record:
         plain = {name: asdict(entry) for name, entry in record.items()}
-        write_small(folder / RECORD, json.dumps(plain, indent=1).encode() + b"\n")
+        with storage.create(folder / RECORD, force=True) as sink:
+            sink.write(json.dumps(plain, indent=1).encode() + b"\n")
+        (folder / RECORD).chmod(0o644)
     else:
         (folder / RECORD).unlink(missing_ok=True)
         system.sync_folder(folder)
@@ -157,7 +132,7 @@ def write_record(folder: Path, record: Record) -> None:
 def lock_folder(folder: Path) -> Iterator[None]:
     """Return a context manager that locks a folder, after removing what a killed process has left there.
 
-    InstallError if another process is changing the folder; NotAllowedError if the folder may not be written.
+    InstallError if another process is changing the folder.
     """
     with contextlib.ExitStack() as stack:
         if os.name != "nt":  # folders cannot be opened on Windows
@@ -165,26 +140,9 @@ def lock_folder(folder: Path) -> Iterator[None]:
             stack.callback(os.close, handle)
             if system.lock(handle) is False:
                 raise InstallError(f"{folder}: another process is changing it")
-        with translate_errors(folder):
-            for name in (*NAMES, RECORD):
-                hidden_path(folder / name).unlink(missing_ok=True)
-            yield
-
-
-@contextlib.contextmanager
-def translate_errors(folder: Path) -> Iterator[None]:
-    """Return a context manager that raises `NotAllowedError` for a PermissionError in its block.
-
-    Other errors of the system without a file name get that of the folder.
-    """
-    try:
+        for name in NAMES:
+            hidden_path(folder / name).unlink(missing_ok=True)
         yield
-    except PermissionError as error:
-        raise NotAllowedError(f"{error.filename or folder}: {error.strerror}") from None
-    except OSError as error:
-        if error.errno is None or error.filename is not None:
-            raise
-        raise OSError(error.errno, error.strerror, os.fspath(folder)) from None
 
 
 def keep_file(path: Path) -> str:
@@ -214,7 +172,7 @@ def install_file(source: Path, path: Path, *, sha256: str, link: bool) -> str | 
     Parameters
     ----------
     source, path : the file, and the path under which it is installed.
-    sha256 : checksum of the source; ReplacedError if it was changed since.
+    sha256 : checksum of the source; InstallError if it was changed since.
     link : install a link instead of a copy.
     """
     record = read_record(path.parent)
@@ -284,6 +242,4 @@ def _restore(path: Path, entry: Entry, *, changed: bool) -> str:
     if os.path.lexists(path) and not changed and not entry.describes(path):
         return "the file from before is back already"
     path.unlink(missing_ok=True)
-    return (
-        f"removed; the file from before, {entry.kept[-1]}, is not there any more" if entry.kept else "removed"
-    )
+    return "removed"

@@ -36,11 +36,6 @@ class Place:
             raise InstallError(f"{HOSTS[self.host]} has no slot {slot!r} (it has: {known})")
         return (self.data if slot == "os0" else self.rest) / SLOTS[slot]
 
-    @property
-    def folders(self) -> tuple[Path, ...]:
-        """The folders of the program, each once."""
-        return tuple(dict.fromkeys((self.data, self.rest)))
-
 
 def place(host: str | None = None, folder: PathLike | None = None, *, user: bool = False) -> Place:
     """Return the folders in which a program looks for bearoff files.

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from bgfmt.errors import UnknownFormatError, VerificationError
-from bgfmt.extras.folders import new_folder
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
 from bgfmt.extras.hosts.gnubg import folder as changes
 from bgfmt.extras.hosts.gnubg.check import Examination
@@ -24,7 +23,6 @@ from bgfmt.files import gnubg_folders
 from bgfmt.files.gnubg_folders import HOSTS, SLOTS, InstallError
 from bgfmt.storage import PathLike
 
-SLOT_OF = {name: slot for slot, name in SLOTS.items()}
 LAUNCHED = ("debian", "upstream")  # hosts that a script starts; the others use an environment variable
 
 
@@ -70,7 +68,7 @@ def install(
     VerificationError : if the file is refused, with every reason and the `Examination` as `report`.
     UnknownFormatError : if it is not a database.
     InstallError : if the slot does not fit the file or the folder's record is invalid.
-    NotAllowedError : if the folder may not be written.
+    PermissionError : if the folder may not be written.
     """
     source = Path(path).resolve()
     sha256 = changes.fingerprint(source) if source.is_file() else ""
@@ -81,24 +79,18 @@ def install(
     slot = _slot(examined, slot, where.host)
     target = where.path(slot)
     folder = target.parent
-    # removes a folder that was created for a refused file; after a later failure the file stays, and repeating the
-    # install completes it
-    with contextlib.ExitStack() as cleanup:
-        if where.private and not folder.is_dir():
-            with changes.translate_errors(folder):
-                folder.mkdir(parents=True)
-            cleanup.callback(_remove_empty, folder)
-        if not folder.is_dir():
-            raise InstallError(f"{folder}: no such folder; is {HOSTS[where.host]} installed?")
-        with lock_folder(folder):
-            if target.exists() and os.path.samefile(source, target) and not (link and target.is_symlink()):
-                raise InstallError(f"{target}: this slot has the same file already")
-            kept = changes.install_file(source, target, sha256=sha256, link=link)
-            if where.host == "gnubg-nn" and slot == "os0":
-                changes.install_file(source, folder / SECOND_COPY, sha256=sha256, link=link)
-            if where.private:
-                _prepare(where)
-        cleanup.pop_all()
+    if where.private:
+        folder.mkdir(parents=True, exist_ok=True)
+    if not folder.is_dir():
+        raise InstallError(f"{folder}: no such folder; is {HOSTS[where.host]} installed?")
+    with lock_folder(folder):
+        if target.exists() and os.path.samefile(source, target) and not (link and target.is_symlink()):
+            raise InstallError(f"{target}: this slot has the same file already")
+        kept = changes.install_file(source, target, sha256=sha256, link=link)
+        if where.host == "gnubg-nn" and slot == "os0":
+            changes.install_file(source, folder / SECOND_COPY, sha256=sha256, link=link)
+        if where.private:
+            _prepare(where)
     return Installed(target, slot, kept, examined, how_to_start(where))
 
 
@@ -124,10 +116,10 @@ def _slot(examined: Examination, slot: str | None, host: str) -> str:
 
 def _parse_slot(slot: str) -> str:
     """Return a slot by its own name or by that of its file; InstallError if there is none."""
-    slot = (SLOT_OF | {f"gnubg_{key}": key for key in SLOTS}).get(slot, slot)
-    if slot not in SLOTS:
+    short = slot.removeprefix("gnubg_").removesuffix(".bd")
+    if short not in SLOTS:
         raise InstallError(f"no slot {slot!r} (known: {', '.join(SLOTS)})")
-    return slot
+    return short
 
 
 def uninstall(where: Place, slot: str | None = None, *, force: bool = False) -> list[str]:
@@ -140,18 +132,16 @@ def uninstall(where: Place, slot: str | None = None, *, force: bool = False) -> 
 
     InstallError if nothing was installed or, without `force`, if a file was changed since.
     """
-    slot = None if slot is None else _parse_slot(slot)
-    slot_of = SLOT_OF | {SECOND_COPY: "os0"}
+    slots = list(SLOTS) if slot is None else [_parse_slot(slot)]
+    names = {SLOTS[one] for one in slots} | ({SECOND_COPY} if "os0" in slots else set())
     lines: list[str] = []
-    for folder in where.folders:
-        if folder.is_dir() and read_record(folder):
+    for folder in {where.data, where.rest}:
+        if read_record(folder):
             with lock_folder(folder):
-                chosen = [name for name in read_record(folder) if slot in (None, slot_of[name])]
-                if chosen:
-                    lines += changes.uninstall_files(folder, chosen, force=force)
+                chosen = [name for name in read_record(folder) if name in names]
+                lines += changes.uninstall_files(folder, chosen, force=force)
     if not lines:
-        what = "nothing" if slot is None else f"nothing in slot {slot}"
-        raise InstallError(f"{what} was installed by bgfmt in {where.rest}")
+        raise InstallError(f"nothing was installed by bgfmt in {where.rest} (slots {', '.join(slots)})")
     return lines
 
 
@@ -197,7 +187,8 @@ def _prepare(where: Place) -> None:
         copy_new(table, here)
     if where.host in LAUNCHED:
         launcher, text = _launcher(where)
-        changes.write_small(launcher, text.encode(), 0o755)
+        launcher.write_text(text)
+        launcher.chmod(0o755)
 
 
 def _bring(item: Path, here: Path) -> None:
@@ -206,16 +197,9 @@ def _bring(item: Path, here: Path) -> None:
         here.symlink_to(item, target_is_directory=item.is_dir())
     except (OSError, NotImplementedError):
         if item.is_dir():
-            with new_folder(here, force=False) as made:
-                shutil.copytree(item, made, dirs_exist_ok=True)
+            shutil.copytree(item, here)
         else:
             copy_new(item, here)
-
-
-def _remove_empty(folder: Path) -> None:
-    """Remove a folder if it is empty."""
-    with contextlib.suppress(OSError):
-        folder.rmdir()
 
 
 def _launcher(where: Place) -> tuple[Path, str]:
