@@ -73,18 +73,6 @@ def query(number: int, kind: str, port: int, until: float) -> None:
             time.sleep(0.02)
 
 
-def wait_until_ready(port: int) -> None:
-    """Return once the service has compiled what it needs."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
-    status = 503
-    while status == 503:
-        time.sleep(0.1)
-        connection.request("GET", "/readyz")
-        answer = connection.getresponse()
-        answer.read()
-        status = answer.status
-
-
 def read_memory(process: int) -> str:
     """Return a process's memory in MB: what it holds itself, and with the files that it maps."""
     fields = dict(re.findall(r"^(\w+):\s+(\d+) kB$", Path(f"/proc/{process}/smaps_rollup").read_text(), re.M))
@@ -102,7 +90,6 @@ def main(seconds: float, options: list[str]) -> None:
             while found is None:
                 found = re.search(r"http://127\.0\.0\.1:(\d+)", server.stdout.readline())
             port = int(found[1])
-            wait_until_ready(port)
             query(0, "calculations", port, time.perf_counter() + 5)  # what is compiled the first time is
             spent.clear()
             until = time.perf_counter() + seconds

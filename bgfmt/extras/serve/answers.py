@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-import numpy as np
-
-from bgfmt import jit
 from bgfmt import met as mets
 from bgfmt.analysis import choose, questions
 from bgfmt.analysis.advisor import Advisor
@@ -29,7 +23,7 @@ from bgfmt.errors import BgfmtError, NotCoveredError, PositionError, TooMuchWork
 from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.probe import ProbeAnswer, ProbeQuestion, describe
 from bgfmt.extras.serve.refusals import Refusal, refusal_of
-from bgfmt.extras.serve.work import OneAtATime
+from bgfmt.extras.serve.work import CalculationTime
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse, parse_position
 from bgfmt.game.moves import parse_roll
@@ -60,12 +54,12 @@ class Answers:
         of the commands.
     """
 
-    def __init__(self, holdings: Holdings, settle: int | None = None, one: OneAtATime | None = None) -> None:
+    def __init__(
+        self, holdings: Holdings, settle: int | None = None, time: CalculationTime | None = None
+    ) -> None:
         self.holdings = holdings
         self.settle = settle
-        self.opening = False  # whether what the tables need is being compiled
-        self._one = one or OneAtATime()
-        self._compiler: subprocess.Popen[bytes] | None = None
+        self._time = time or CalculationTime()
         self._by_size: dict[tuple[tuple[int, int], ...], Holding] = {}
         self._advisers: dict[tuple[Any, ...], Advisor] = {}
         # one for all advisers, so that memory does not grow with their number
@@ -221,55 +215,18 @@ class Answers:
         return probe, settled
 
     def warm(self) -> None:
-        """Start a thread that compiles the code that look-ups need, then that of exact calculations."""
-        self.opening = True
-        self._one.prepare(self._compile)
-
-    def _compile(self) -> None:
-        with jit.watching(self._compile_in_process):
-            for _ in self.compile_steps():
-                self.opening = False
-
-    def _compile_in_process(self) -> None:
-        """Run the compiler in another process and wait for it; in this one it would block all Python threads."""
-        if self._compiler is None:
-            tables, reading = self.holdings.opened
-            words = [sys.executable, "-m", __name__, json.dumps(self.settle), json.dumps(reading), *tables]
-            self._compiler = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        assert self._compiler.stdout is not None
-        self._compiler.stdout.readline()
-
-    def compile_steps(self) -> Iterator[None]:
-        """Compile in two steps, yielding after each: the code that look-ups need, and that of exact calculations."""
+        """Compile, load and build what queries need, so that the first ones do not wait for it."""
         for held in self.holdings:
-            with contextlib.suppress(Exception):
-                table = held.table
-                position = str(table.unrank(1))
-                table.lookup_many(*[np.ones(2, np.int64)] * table.sides)
-                for route in ("lookup", "race", "play"):
-                    asked = Question(position=position, table=held.name, roll="61", settle=False)
-                    with contextlib.suppress(Refusal):
-                        self.answer(route, asked)
-        yield
+            for route in ("lookup", "race", "play"):
+                with contextlib.suppress(Refusal):
+                    self.answer(route, Question(position="1/1", table=held.name, roll="61", settle=False))
         if self.settle != 0:
-            for them in (Side(1, 1), Side(1)):  # sides alike have a kernel of their own
-                state = GameState.of(Position(Side(1, 1), them))
-                Sources(Library(), limit=DEFAULT_LIMIT).exact_equities(state)
-        race = Position(Side(1, 1), Side(1, 1))
-        sources = self._adviser(Question(), calculate=self.settle != 0).sources
-        if sources.may_estimate(race):
-            sources.estimate(race, False)
-        yield
-
-    def close(self) -> None:
-        """Stop the compiling process, if there is one."""
-        if self._compiler is not None:
-            self._compiler.kill()
-
-    @property
-    def compiling(self) -> bool:
-        """Whether the thread of `warm` is still running."""
-        return self._one.preparing
+            race = Position(Side(1, 1), Side(1))
+            Sources(Library(), limit=DEFAULT_LIMIT).exact_equities(GameState.of(race))
+            sources = self._adviser(Question(), calculate=True).sources
+            with contextlib.suppress(BgfmtError, OSError):
+                if sources.may_estimate(race):
+                    sources.estimate(race, False)
 
     # -- which adviser, and when it calculates -----------------------------------------------------------
 
@@ -301,7 +258,7 @@ class Answers:
                     raise
                 refused = error
         try:
-            return self._one.do(lambda: answer(self._adviser(asked, calculate=True, match=match))), True
+            return self._time.spend(lambda: answer(self._adviser(asked, calculate=True, match=match))), True
         except Refusal as refusal:
             if refusal.code == "busy":
                 with contextlib.suppress(NotCoveredError):
@@ -404,9 +361,3 @@ def _state_in(text: str) -> GameState | None:
         return parse(text)
     except PositionError:
         return None
-
-
-if __name__ == "__main__":  # compiles for another process, and says when each step is done
-    _settle, _reading, *_tables = sys.argv[1:]
-    for _ in Answers(Holdings.open(_tables, **json.loads(_reading)), json.loads(_settle)).compile_steps():
-        print(flush=True)

@@ -28,7 +28,7 @@ from bgfmt.extras.serve.middleware import Middleware
 from bgfmt.extras.serve.openapi import BYTES, JSON, LINES
 from bgfmt.extras.serve.parameters import Settings, from_query, question
 from bgfmt.extras.serve.refusals import Refusal, refusal_of, to_json
-from bgfmt.extras.serve.work import NeedsCalculationError, OneAtATime, Workers, compiling
+from bgfmt.extras.serve.work import CalculationTime, NeedsCalculationError, Workers
 from bgfmt.storage import system
 
 QUICK = ("lookup", "race", "cube")  # read a row or two of a table; others more, in a thread
@@ -50,10 +50,9 @@ class Service:
         self.holdings = holdings
         self.settings = settings
         self.metrics = Metrics(__version__, [(one.name, one.size) for one in holdings], worker)
-        one = OneAtATime(settings.calculation, self.metrics.count_calculation)
-        self.answers = Answers(holdings, settings.settle, one)
         told = self.metrics.count_calculation
-        self.workers = Workers(settings.share, settings.waiting, lambda: self.answers.opening, told)
+        self.answers = Answers(holdings, settings.settle, CalculationTime(settings.calculation, told))
+        self.workers = Workers(settings.share, settings.waiting, told)
         self._near = all(one.fd is not None for one in holdings)  # none that waits for a network
         tables = " ".join(f"{one.name}:{one.fingerprint}" for one in holdings)
         self._stamp = f"{__version__} {tables} {settings.settle}"
@@ -113,7 +112,7 @@ class Service:
 
     def _is_fast(self, route: str, asked: Question) -> bool:
         """Return whether the tables answer fast enough (a millisecond or two) to do without a thread."""
-        if not self._near or self.answers.compiling or asked.insight or asked.scores is not None:
+        if not self._near or asked.insight or asked.scores is not None:
             return False
         return route in QUICK or (route == "play" and (asked.roll or "").lower() != "all")
 
@@ -247,12 +246,6 @@ class Service:
         state = {"status": "ok", "version": __version__, "tables": len(self.holdings)}
         return Response(to_json(state), 200, {"Cache-Control": "no-store"}, JSON)
 
-    async def ready(self, request: Request) -> Response:
-        """Answer `/readyz` as `/healthz`; Refusal "compiling" while the first compilation runs."""
-        if self.answers.compiling:
-            raise compiling()
-        return await self.health(request)
-
     async def counters(self, _: Request) -> Response:
         """Answer `/metrics`: counters in the text format of Prometheus."""
         kind = "text/plain; version=0.0.4; charset=utf-8"
@@ -276,11 +269,6 @@ class Service:
         caching = "public, max-age=31536000, immutable"
         return _static_response(request, page.assets()[name], page.TYPES[PurePath(name).suffix], caching)
 
-    def close(self) -> None:
-        """Close the threads and the compiling process."""
-        self.workers.close()
-        self.answers.close()
-
     def app(self, log: Callable[[str], None] | None = None) -> ASGIApp:
         """Return the ASGI application.
 
@@ -297,7 +285,7 @@ class Service:
             "/eval": partial(self.answer_wildbg, wildbg.evaluate, wildbg.EVAL),
             "/move": partial(self.answer_wildbg, wildbg.moves, wildbg.MOVE),
             "/healthz": self.health,
-            "/readyz": self.ready,
+            "/readyz": self.health,
             "/metrics": self.counters,
             "/openapi.json": self.description,
             "/v1/openapi.json": self.description,

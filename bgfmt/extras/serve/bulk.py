@@ -175,8 +175,6 @@ def answer_all(answers: Answers, route: str, items: list[Any], common: Question)
                 raise Refusal("bad_parameter", "the parameter position is missing", "position")
             yield asked | answers.answer(route, question(given, common))[0]
         except Refusal as refusal:
-            if refusal.code == "compiling":
-                raise
             refusal.row = row
             yield asked | refusal.body()
 

@@ -63,7 +63,6 @@ class Holding:
 class Holdings(list[Holding], AbstractContextManager["Holdings"]):
     """The served tables, in the given order; a context manager that closes them."""
 
-    opened: tuple[list[str], dict[str, Any]]  # what `open` was given
     _stack: ExitStack
 
     @classmethod
@@ -73,9 +72,8 @@ class Holdings(list[Holding], AbstractContextManager["Holdings"]):
         reading : further arguments of `bgfmt.open`.
         """
         holdings = cls()
-        holdings.opened = list(named), reading
         with ExitStack() as stack:
-            for text in holdings.opened[0]:
+            for text in named:
                 holdings.append(_open(text, {one.name for one in holdings}, reading, stack))
             holdings._stack = stack.pop_all()
         return holdings

@@ -69,7 +69,7 @@ class Metrics:
     def count_calculation(self, outcome: str, seconds: float) -> None:
         """Count a calculation by its outcome, and the seconds of a finished one.
 
-        outcome : "done", "busy", "share" (the client's share is used up) or "compiling".
+        outcome : "done", "busy" or "share" (the client's share is used up).
         """
         self._labelled(self._calculations, outcome=outcome).inc()
         if outcome == "done":

@@ -28,7 +28,7 @@ CODES = {
     421: "bad_host",
     431: "head_too_large",
     500: "internal",
-    503: "busy compiling",
+    503: "busy",
 }
 STATUSES = {code: status for status, codes in CODES.items() for code in codes.split()}
 RETRY = (("Retry-After", "1"),)  # a header

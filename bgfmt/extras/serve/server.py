@@ -270,6 +270,7 @@ def serve(
     listener = listen(host, port)
     worker, others = fork(workers)
     service = Service(holdings, settings, None if workers == 1 else worker)
+    service.answers.warm()
     for name in ("uvicorn.error", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
@@ -296,8 +297,7 @@ def serve(
     shown = f"[{host.strip('[]')}]" if ":" in host else host
     address = f"http://{shown}:{listener.getsockname()[1]}/"
     server = uvicorn.Server(config)
-    sys.setswitchinterval(0.001)  # the compiler lets the others have their turn more often
-    service.answers.warm()
+    sys.setswitchinterval(0.001)  # threads that calculate let others have their turn more often
 
     def stop(*_: Any) -> None:
         server.should_exit = True
@@ -314,12 +314,12 @@ def serve(
         for other in others:
             with contextlib.suppress(OSError):
                 os.kill(other, signal.SIGTERM)
-        working = bool(service.workers.under_way) or service.answers.compiling
-        service.close()
+        working = bool(service.workers.under_way)
+        service.workers.close()
         for other in others:
             with contextlib.suppress(OSError):
                 os.waitpid(other, 0)
-        if working or worker:  # what calculates or compiles cannot be stopped, and may not keep the process
+        if working or worker:  # what calculates cannot be stopped, and may not keep the process
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(0)

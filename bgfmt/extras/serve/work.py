@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
-import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -25,10 +24,6 @@ from bgfmt.storage import system
 T = TypeVar("T")
 Told = Callable[[str, float], None]
 CLIENT: ContextVar[str] = ContextVar("client", default="127.0.0.1")  # whose question this is: an address
-COMPILE_WAIT_SECONDS = 0.15  # seconds that a question waits for what is compiled at the start
-SPARE_THREADS = (
-    16  # threads beside those that work, for questions that were given up and still wait for the compiler
-)
 PATIENCE_SECONDS = 1.0  # seconds to wait for the one calculation under way
 CALCULATION_SECONDS = 30  # seconds of calculation a minute for a client that is not on this machine
 
@@ -106,22 +101,18 @@ class Workers:
     ----------
     share : maximum number of threads for the short work of a client; None for all but one.
     waiting : maximum number of further queries of a client; one more is refused as "busy".
-    compiling : whether the first compilation runs; a query that then takes longer than `COMPILE_WAIT_SECONDS` is
-    refused. told : called with "busy" and 0 seconds for a calculation that found no thread.
+    told : called with "busy" and 0 seconds for a calculation that found no thread.
     """
 
-    def __init__(
-        self, share: int | None, waiting: int, compiling: Callable[[], bool], told: Told = lambda *_: None
-    ) -> None:
+    def __init__(self, share: int | None, waiting: int, told: Told = lambda *_: None) -> None:
         threads = system.cores()
         self.share = share or max(1, threads - 1)
         self.waiting = waiting
-        self.compiling = compiling
         self.told = told
         self.quick = Lane(threads, self.share)
         self.bulk = Lane(max(1, threads - 1), self.share)
         self.calculations = Lane(1, 1)
-        self._pool = ThreadPoolExecutor(threads + SPARE_THREADS, thread_name_prefix="bgfmt")
+        self._pool = ThreadPoolExecutor(2 * threads, thread_name_prefix="bgfmt")
         self.under_way: Counter[str] = Counter()  # the questions of each client, those that wait among them
 
     async def run(
@@ -140,13 +131,7 @@ class Workers:
         try:
             async with (lane or self.quick).thread(client, patience):
                 loop = asyncio.get_running_loop()
-                result = loop.run_in_executor(self._pool, copy_context().run, job, *arguments)
-                if self.compiling():
-                    await asyncio.wait({result}, timeout=COMPILE_WAIT_SECONDS)
-                    if not result.done() and self.compiling():
-                        result.cancel()
-                        raise compiling()
-                return await result
+                return await loop.run_in_executor(self._pool, copy_context().run, job, *arguments)
         finally:
             self.under_way[client] -= 1
             if not self.under_way[client]:
@@ -175,25 +160,13 @@ class Workers:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def compiling() -> Refusal:
-    """Return the refusal of a query whose code is still being compiled."""
-    text = "the code for this query is being compiled for the first time; try again in some seconds"
-    return Refusal("compiling", text, headers=RETRY)
-
-
-def busy() -> Refusal:
-    """Return the refusal of a query that needs a calculation while another calculation runs."""
-    return Refusal("busy", "another calculation is running", headers=RETRY)
-
-
-class OneAtATime:
-    """Lets one exact calculation run at a time.
+class CalculationTime:
+    """Limits the time that each client's exact calculations take; `Workers` runs one of them at a time.
 
     Parameters
     ----------
     seconds : seconds of calculation a minute for one client; None for `CALCULATION_SECONDS`, without a limit for this
-    machine. told : called with the outcome of each, "done", "busy", "share" (used up) or "compiling", and its
-    seconds.
+    machine. told : called with the outcome of each, "done", "busy" or "share" (used up), and its seconds.
     """
 
     def __init__(self, seconds: int | None = None, told: Told = lambda *_: None) -> None:
@@ -201,47 +174,22 @@ class OneAtATime:
         self.told = told
         #: of each client: until when what it has calculated takes up its minute
         self._taken: dict[str, float] = {}
-        self._lock = threading.Lock()
-        self._ready = threading.Event()
-        self._ready.set()
 
-    def prepare(self, compiling: Callable[[], Any]) -> None:
-        """Run `compiling` in a thread; calculations are refused until it is done."""
-        self._ready.clear()
+    def spend(self, exact: Callable[[], T]) -> T:
+        """Return the result of a calculation.
 
-        def run() -> None:
-            with contextlib.suppress(Exception):
-                compiling()
-            self._ready.set()
-
-        threading.Thread(target=run, daemon=True).start()
-
-    @property
-    def preparing(self) -> bool:
-        """Whether the thread of `prepare` is still running."""
-        return not self._ready.is_set()
-
-    def do(self, exact: Callable[[], T]) -> T:
-        """Return the result of a calculation; it waits for at most `PATIENCE_SECONDS` for another one.
-
-        Refusal "compiling" or "busy" if it cannot run now; NeedsCalculationError if it is put off, see `Turn`.
+        Refusal "busy" if it cannot run now; NeedsCalculationError if it is put off, see `Turn`.
         """
         client = CLIENT.get()
         turn = TURN.get()
         if turn is Turn.REFUSE:
-            raise busy()
-        if not self._ready.wait(COMPILE_WAIT_SECONDS):
-            self.told("compiling", 0.0)
-            raise compiling()
+            raise Refusal("busy", "another calculation is running", headers=RETRY)
         if (wait := self._too_much(client)) > 0:
             self.told("share", 0.0)
             used = "the calculation time of this client is used up for now (--calculation)"
             raise Refusal("busy", used, headers=(("Retry-After", str(int(wait) + 1)),))
         if turn is Turn.PUT_OFF:
             raise NeedsCalculationError
-        if not self._lock.acquire(timeout=PATIENCE_SECONDS):
-            self.told("busy", 0.0)
-            raise busy()
         begun = time.monotonic()
         try:
             return exact()
@@ -253,7 +201,6 @@ class OneAtATime:
             while len(self._taken) > 10_000:
                 del self._taken[next(iter(self._taken))]
             self.told("done", seconds)
-            self._lock.release()
 
     def _too_much(self, client: str) -> float:
         """Return the seconds until a client may calculate again."""

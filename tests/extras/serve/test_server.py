@@ -343,76 +343,11 @@ def test_starlette_is_for_this_command_alone() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=ROOT)
 
 
-def test_what_is_calculated_is_refused_while_it_is_compiled() -> None:
-    """No answer of the tables meanwhile, and nobody waits."""
-    from bgfmt.extras.serve.work import OneAtATime
-
-    one, go = OneAtATime(), threading.Event()
-    one.prepare(go.wait)
-    with pytest.raises(Refusal) as refused:
-        one.do(lambda: "exact")
-    assert (refused.value.code, refused.value.headers) == ("compiling", (("Retry-After", "1"),))
-    go.set()
-    for begin in (None, lambda: 1 / 0):
-        if begin:
-            one.prepare(begin)
-        until = time.monotonic() + 280
-        while one.preparing and time.monotonic() < until:
-            time.sleep(0.01)
-        assert one.do(lambda: "exact") == "exact"
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("numba_kernels")
-def test_a_compressed_table_is_compiled_beside_all_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    packed = tmp_path / "packed.bgts"
-    assert run(["convert", str(TS), str(packed)]) == 0
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    with served("--settle", "0", str(packed)) as base:
-        client, refused = Client(base), 0
-        status, headers, data = client.get(f"/v1/lookup?position={TEXT}")
-        while status == 503:
-            refused += 1
-            assert json.loads(data)["error"]["code"] == "compiling"
-            assert headers["retry-after"] == "1"
-            assert client.json("/healthz")["status"] == "ok"
-            _, _, data = client.post("/v1/lookup", {"positions": [TEXT]})
-            assert "compiling" in data.decode() or "answers" in data.decode()
-            time.sleep(0.2)
-            status, headers, data = client.get(f"/v1/lookup?position={TEXT}")
-        assert refused > 0
-        assert json.loads(data)["answers"][0]["position_number"] == 3374
-        assert client.get(f"/v1/play?position={TEXT}&roll=all")[0] == 200
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("numba_kernels")
-def test_another_process_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A compiler in the server's own process would keep Python from answering."""
-    packed = tmp_path / "packed.bgts"
-    assert run(["convert", str(TS), str(packed)]) == 0
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr("bgfmt.analysis.sources.Sources.may_estimate", lambda *_: False)  # of tables alone
-    with Holdings.open([f"table={packed}"]) as holdings:
-        answers = Answers(holdings, settle=0)
-        answers.warm()
-        while answers.compiling:
-            time.sleep(0.05)
-        assert not answers.opening
-        assert answers._compiler is not None
-        assert list((tmp_path / "cache").rglob("*.nbc"))
-        assert answers.answer("lookup", Question(position=TEXT))[0]["table"] == "table"
-        answers.close()
-        answers._compiler.wait()
-
-
 def test_clients_take_turns() -> None:
     from bgfmt.extras.serve.work import CLIENT, Workers
 
     order: list[str] = []
-    workers = Workers(1, 40, lambda: False)
+    workers = Workers(1, 40)
 
     async def ask(who: str) -> None:
         CLIENT.set(who)
@@ -435,7 +370,7 @@ def test_short_work_does_not_wait_for_calculations() -> None:
     from bgfmt.extras.serve.work import CLIENT, TURN, NeedsCalculationError, Turn, Workers
 
     go = threading.Event()
-    workers = Workers(1, 40, lambda: False)
+    workers = Workers(1, 40)
 
     def calculation() -> str:
         if TURN.get() is Turn.PUT_OFF:
@@ -473,7 +408,7 @@ def test_a_large_request_leaves_a_thread_free() -> None:
     from bgfmt.extras.serve.work import Workers
 
     go = threading.Event()
-    workers = Workers(None, 40, lambda: False)
+    workers = Workers(None, 40)
 
     async def all_of_them() -> str:
         parts = [asyncio.create_task(workers.run(go.wait, 100, lane=workers.bulk)) for _ in range(40)]
@@ -502,41 +437,29 @@ def test_results_are_kept_once_and_bounded() -> None:
 
 
 def test_a_client_has_a_share_of_calculation(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bgfmt.extras.serve.work import CLIENT, OneAtATime, client_of
+    from bgfmt.extras.serve.work import CLIENT, CalculationTime, client_of
 
     clock = [100.0]
     monkeypatch.setattr("bgfmt.extras.serve.work.time", SimpleNamespace(monotonic=lambda: clock[0]))
-    one = OneAtATime(1)
+    one = CalculationTime(1)
     CLIENT.set("192.0.2.1")
-    one.do(lambda: clock.append(clock.pop() + 1.2))
+    one.spend(lambda: clock.append(clock.pop() + 1.2))
     with pytest.raises(Refusal, match="calculation time of this client") as refused:
-        one.do(lambda: None)
+        one.spend(lambda: None)
     ((name, seconds),) = refused.value.headers
     assert (name, refused.value.code) == ("Retry-After", "busy")
     assert 1 <= int(seconds) <= 13
     CLIENT.set("192.0.2.2")
-    assert one.do(lambda: "exact") == "exact"
+    assert one.spend(lambda: "exact") == "exact"
     assert client_of("2001:db8::1") == client_of("2001:db8::2") != client_of("2001:db8:1::1")
 
 
-def test_calculations_are_counted_and_readiness_is_said() -> None:
+def test_calculations_are_counted() -> None:
     with Holdings.open([str(TS)]) as holdings:
         service = Service(holdings, Settings())
-        ready = threading.Event()
-        service.answers._one.prepare(ready.wait)
-        with pytest.raises(Refusal, match="compiled") as refused:
-            asyncio.run(service.ready(None))  # type: ignore[arg-type]
-        assert (refused.value.status, refused.value.code) == (503, "compiling")
         exact = Question(position="0,0,1,1,1/1,0,2,1,1")
-        with pytest.raises(Refusal, match="compiled"):
-            service.answers.answer("cube", exact)
-        ready.set()
-        while service.answers.compiling:
-            time.sleep(0.01)
-        assert asyncio.run(service.ready(None)).status_code == 200  # type: ignore[arg-type]
         assert service.answers.answer("cube", exact)[0]["source"] == "calculation"
         text = service.metrics.text().decode()
-    assert 'bgfmt_calculations_total{outcome="compiling"} 1.0\n' in text
     assert 'bgfmt_calculations_total{outcome="done"} 1.0\n' in text
     assert "bgfmt_calculation_seconds_count 1.0\n" in text
     assert 'bgfmt_calculation_seconds_bucket{le="+Inf"} 1.0\n' in text
@@ -589,13 +512,3 @@ def test_without_databases_those_of_the_machine(monkeypatch: pytest.MonkeyPatch)
         assert [one["name"] for one in found["tables"]] == [TS.name]
         exact = Client(base).json("/v1/cube", position="0,0,1,1,1/1,0,2,1,1")
         assert exact["source"] == "calculation"
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("numba_kernels")
-@pytest.mark.parametrize("wait", [0.0, 1.0])
-def test_it_ends_while_it_compiles(wait: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The compiler works in a thread, which must not outlive what Python takes down."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    with served(str(TS)):
-        time.sleep(wait)

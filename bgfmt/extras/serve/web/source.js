@@ -7,7 +7,7 @@ import * as bgfmt from "./bgfmt.js";
 const { BgfmtError, open, parse } = bgfmt;
 
 /**
- * What went wrong, in the codes of the API: "not_covered", "bad_position", "compiling", ...; "network" for everything
+ * What went wrong, in the codes of the API: "not_covered", "bad_position", "busy", ...; "network" for everything
  * else. `retry`: seconds after which it may go well, where the server says so.
  */
 export class AskError extends Error {
