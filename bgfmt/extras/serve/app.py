@@ -36,7 +36,9 @@ SMALL_BYTES = 16 << 10  # of a body that needs no thread to be read or packed
 FEW_ITEMS = 20  # of a request that is no large one
 PIECE_BYTES = 256 << 10
 MIN_COMPRESSED_BYTES = 1024  # bytes that are worth packing
-RANGE = re.compile(r"(\d*+)\s*+-\s*+(\d*+)")
+#: a Range header: the first range, and further ones
+RANGES = re.compile(r"bytes\s*=\s*(\d{0,30})-(\d{0,30})(,\s*\d*-\d*)*", re.IGNORECASE)
+GZIP = re.compile(r"(gzip|\*)(?!\s*;\s*q=0(\.0*)?\s*(,|$))", re.IGNORECASE)  # in Accept-Encoding
 BINARY = ("table", "column", "rows")
 NOT_KEPT = {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
 Ask = Callable[[Request], Awaitable[Response]]
@@ -173,8 +175,6 @@ class Service:
         given = from_query(request.scope["query_string"], BINARY)
         if "table" not in given:
             raise Refusal("bad_parameter", "the parameter table is needed for a body of bytes", "table")
-        if empty := [name for name, text in given.items() if not text]:
-            raise Refusal("bad_parameter", "a parameter has no value", empty[0])
         if given.get("rows", "counts") not in ("counts", "numbers"):
             raise Refusal("bad_parameter", "rows must be counts or numbers", "rows")
         table = self.answers.table_named(given["table"]).table
@@ -319,13 +319,9 @@ def _static_response(
 
 def _compressed_response(request: Request, data: bytes, kind: str, headers: dict[str, str]) -> Response:
     """Return a response with the data, compressed by gzip if the client accepts it and it saves something."""
-    accepted = request.headers.get("accept-encoding", "") if len(data) > MIN_COMPRESSED_BYTES else ""
-    for one in accepted.lower().split(","):
-        coding, _, weight = one.replace(" ", "").partition(";")
-        if coding in ("gzip", "*") and weight.rstrip("0") not in ("q=", "q=0."):
-            data = gzip.compress(data, 5, mtime=0)
-            headers = {**headers, "Content-Encoding": "gzip"}
-            break
+    if len(data) > MIN_COMPRESSED_BYTES and GZIP.search(request.headers.get("accept-encoding", "")):
+        data = gzip.compress(data, 5, mtime=0)
+        headers = {**headers, "Content-Encoding": "gzip"}
     return Response(data, 200, {**headers, "Content-Type": kind})
 
 
@@ -335,27 +331,21 @@ def _compressed_response(request: Request, data: bytes, kind: str, headers: dict
 def send(request: Request, held: Holding) -> Response:
     """Return the response to a request for the file of a served table (`held`), or for a byte range of it."""
     tag = f'"{held.fingerprint}"'
-    name = "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "_" for c in held.name)
     headers = {
         "Accept-Ranges": "bytes",
         "ETag": tag,
         "Cache-Control": "public, max-age=3600, no-transform",
-        "Content-Disposition": f'attachment; filename="{name}"',
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(held.name, safe='')}",
     }
     if (same := unchanged(request, headers)) is not None:
         return same
     asked = request.headers.get("range", "") if request.headers.get("if-range", tag).strip() == tag else ""
-    first = 0
-    last = held.size - 1
-    status = 200
-    if (found := byte_range(asked, held.size)) is not None:
-        first, last = found
-        status = 206
+    found = byte_range(asked, held.size)
+    first, last = found or (0, held.size - 1)
+    if found:
         headers["Content-Range"] = f"bytes {first}-{last}/{held.size}"
     headers["Content-Length"] = str(last - first + 1)
-    return StreamingResponse(
-        _pieces(held, first, last), status, headers, media_type="application/octet-stream"
-    )
+    return StreamingResponse(_pieces(held, first, last), 206 if found else 200, headers, media_type=BYTES)
 
 
 def byte_range(text: str, size: int) -> tuple[int, int] | None:
@@ -363,28 +353,17 @@ def byte_range(text: str, size: int) -> tuple[int, int] | None:
 
     Refusal for a range beyond the file, or more than one. text : value of the header. size : of the file in bytes.
     """
-    unit, _, rest = text.partition("=")
-    ranges = [RANGE.fullmatch(one) for one in map(str.strip, rest.split(",")) if one]
-    if unit.strip().lower() != "bytes" or not ranges or ranges[0] is None or None in ranges:
+    found = RANGES.fullmatch(text.strip())
+    if found is None or not (found[1] or found[2]):
         return None
-    if len(ranges) > 1:
-        raise _bad_range("a request may have only one range", size)
-    first, last = (None if n == "" else int(n[:30]) for n in ranges[0].groups())
-    if first is None:
-        if last is None:
-            return None
-        if not last or not size:
-            raise _bad_range("an empty range", size)
-        return max(0, size - last), size - 1
-    if last is not None and last < first:
+    first = int(found[1]) if found[1] else max(0, size - int(found[2]))
+    last = int(found[2]) if found[1] and found[2] else size
+    if last < first:
         return None
-    if first >= size:
-        raise _bad_range(f"the file has {size:,} bytes", size)
-    return first, size - 1 if last is None else min(last, size - 1)
-
-
-def _bad_range(why: str, size: int) -> Refusal:
-    return Refusal("bad_range", why, headers=(("Content-Range", f"bytes */{size}"),))
+    if found[3] or first >= size:
+        one = f"a request may have one byte range, which begins within the {size:,} bytes of the file"
+        raise Refusal("bad_range", one, headers=(("Content-Range", f"bytes */{size}"),))
+    return first, min(last, size - 1)
 
 
 def unchanged(request: Request, headers: dict[str, str]) -> Response | None:

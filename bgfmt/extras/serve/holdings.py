@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,7 +16,7 @@ from urllib.parse import urlsplit
 from bgfmt.cli.terminal import say
 from bgfmt.errors import CapabilityError
 from bgfmt.files.database import Database, open_database
-from bgfmt.storage import is_address, is_url, system
+from bgfmt.storage import is_address, is_url
 from bgfmt.tables import Table
 
 BLOCKS = 16
@@ -27,8 +28,8 @@ class Holding:
     """One served table: the name in queries, the open database, and the descriptor of its file for downloads.
 
     fd : None for a table on another server, or in several files.
-    fingerprint : 32 hexadecimal digits of a hash of format, size, time of change and some blocks of the file; for a
-        table in several files, of the first file and of the names, sizes and times of change of all.
+    fingerprint : 32 hexadecimal digits of a hash of format, size and some blocks, and of names, sizes and times of
+        change of the files.
     """
 
     name: str
@@ -103,30 +104,26 @@ def split_name(text: str) -> tuple[str, str]:
 
 def _open(text: str, taken: set[str], reading: dict[str, Any], stack: ExitStack) -> Holding:
     wanted, path = split_name(text)
-    name = legible(wanted)
-    k = 2
-    while name in taken:
-        name = f"{legible(wanted)}-{k}"
-        k = k + 1
-    if k > 2:
-        say(f"bgfmt: {path} is named {name}, as there is another {legible(wanted)}", err=True)
+    plain = legible(wanted)
+    names = chain([plain], (f"{plain}-{k}" for k in count(2)))
+    name = next(one for one in names if one not in taken)
+    if name != plain:
+        say(f"bgfmt: {path} is named {name}, as there is another {plain}", err=True)
     database = stack.enter_context(open_database(path, guard=True, **reading))
-    facts = [database.format.name]
-    size = database.source.size
+    files = [] if is_address(path) else [Path(path)]
     fd = None
-    if is_url(path):
-        facts.append(f"{size} {database.name}")
-    elif is_address(path) or os.path.isdir(path):  # several files, which are not handed out
-        facts.append(database.source.bytes(0, min(size, BLOCK_BYTES)).hex())
-        files = [] if is_address(path) else sorted(file for file in Path(path).rglob("*") if file.is_file())
-        facts += [f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
-        size = sum(file.stat().st_size for file in files) or size
-    else:
+    if files and files[0].is_dir():  # several files, which are not handed out
+        files = sorted(file for file in files[0].rglob("*") if file.is_file())
+    elif files:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
         stack.callback(os.close, fd)
-        size = os.fstat(fd).st_size
-        places = [max(0, size - BLOCK_BYTES) * k // (BLOCKS - 1) for k in range(BLOCKS)]
-        facts += [f"{size} {os.fstat(fd).st_mtime_ns}"]
-        facts += [hashlib.sha256(system.read_at(fd, BLOCK_BYTES, at)).hexdigest() for at in places]
+    size = sum(file.stat().st_size for file in files) or database.source.size
+    facts = [database.format.name, database.name, str(size)]
+    facts += [f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
+    for k in range(BLOCKS if fd is not None else 1):
+        at = max(0, database.source.size - BLOCK_BYTES) * k // (BLOCKS - 1)
+        facts.append(
+            hashlib.sha256(database.source.bytes(at, min(BLOCK_BYTES, database.source.size))).hexdigest()
+        )
     fingerprint = hashlib.sha256(os.fsencode("\n".join(facts))).hexdigest()[:32]
     return Holding(name, database, fd, size, fingerprint)

@@ -101,24 +101,19 @@ def parse_option(option: QuestionOption, name: str, text: str) -> Any:
 
     name : what messages call the option.
     """
-    other = f"not {text[:40]!r}"
+    found = f"not {text[:40]!r}"
+    known = {str(choice): choice for choice in option.choices}
     if option.kind is bool:
-        if text not in ("true", "false"):
-            raise ValueError(f"{name} must be true or false, {other}")
-        return text == "true"
+        known = {"true": True, "false": False}
+    if known:
+        if text not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, {found}")
+        return known[text]
     if option.kind is int:
-        value = int(text) if re.fullmatch(r"\d{1,9}", text) else -1
-        if option.choices and value not in option.choices:
-            raise ValueError(
-                f"{name} must be {', '.join(map(str, option.choices[:3]))}, ... up to {option.choices[-1]}, {other}"
-            )
         least, most = option.range
-        if not option.choices and not least <= value <= most:
-            raise ValueError(f"{name} must be a whole number from {least} to {most:,}, {other}")
-        return value
-    if option.choices and text not in option.choices:
-        *choices, last = option.choices
-        raise ValueError(f"the {name} must be {', '.join(choices)} or {last}, {other}")
+        if not re.fullmatch(r"\d{1,9}", text) or not least <= int(text) <= most:
+            raise ValueError(f"{name} must be a whole number from {least} to {most:,}, {found}")
+        return int(text)
     if option.pattern and not re.fullmatch(option.pattern, text):
-        raise ValueError(f"{option.words}, {other}")
+        raise ValueError(f"{option.words}, {found}")
     return text

@@ -77,11 +77,12 @@ class ConnectionLimits(BASE):  # type: ignore[misc]
     watch: Watch
     loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport
+    url: bytes
+    headers: list[tuple[bytes, bytes]]
     _timer: asyncio.TimerHandle | None = None
     _excess = False  # whether this newcomer is one too many
     _reading_head = False
     _head_bytes = 0  # received of a head that is not complete
-    _parsed_bytes = 0  # parsed of it
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -112,24 +113,14 @@ class ConnectionLimits(BASE):  # type: ignore[misc]
         super().on_message_begin()
         self._reading_head = True
         self._head_bytes = 0
-        self._parsed_bytes = 0
         if self._timer is None:
             self._wait(HEADER_TIMEOUT_SECONDS)
-
-    def on_url(self, url: bytes) -> None:
-        super().on_url(url)
-        self._parsed_bytes += len(url)
-        self._check_size(self._parsed_bytes)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        super().on_header(name, value)
-        self._parsed_bytes += len(name) + len(value) + len(": \r\n")
-        self._check_size(self._parsed_bytes)
 
     def on_headers_complete(self) -> None:
         self._reading_head = False
         self._stop()
         self.watch.waiting.pop(self, None)
+        self._check_size(len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers))
         if self._excess:
             self._refuse("busy", f"{self.watch.most:,} connections are open (--connections)", *RETRY)
         if not self.transport.is_closing():

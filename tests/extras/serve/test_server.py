@@ -226,6 +226,9 @@ def test_a_head_that_is_not_ended_in_time(monkeypatch: pytest.MonkeyPatch) -> No
     whole = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
     class Plain(asyncio.Protocol):
+        url = b""
+        headers: tuple[()] = ()
+
         def __init__(self) -> None:
             self.loop = asyncio.get_running_loop()
             self.parser = httptools.HttpRequestParser(self)
