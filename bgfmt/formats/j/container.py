@@ -116,7 +116,7 @@ class Container(Sequence[Noun]):
             self._guess_order()
         else:
             self.entries = self._entries(self.header.version)
-        self._check(*self.header.directory)
+        self._check()
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -166,27 +166,11 @@ class Container(Sequence[Noun]):
         blocks = (sum(self.header.directory), sum(self.header.free), self.header.length, last)
         return min(len(self.view), max(blocks))
 
-    def problems(self) -> list[str]:
-        """Return faults, one text each, that do not prevent reading but would break J's library when it writes."""
-        head = self.header
-        size = len(self.view)
-        faults = []
-        if head.length != size:
-            said = f"the header says {head.length:,} bytes, the file has {size:,}"
-            faults.append(f"{said}: changing it would damage it")
-        if head.directory[1] % head.version.dtype.itemsize:
-            faults.append(f"the directory's {head.directory[1]} bytes are not a whole number of entries")
-        if wrong := self.free_list[1]:
-            return [*faults, f"no readable free list ({wrong}): it can be read but not changed"]
-        over = [begin for end, begin in self.gaps(1 << 62) if begin < end]
-        return faults + [f"two blocks overlap at byte {begin}" for begin in over[:1]]
-
     @property
     def blocks(self) -> list[list[int]]:
         """[position, size] in bytes of all blocks after the header area, in order of position."""
         rows = [self.header.directory, self.header.free, *self.free_list[0]]
-        small = [[min(max(p, -1), 1 << 60), min(max(s, 0), 1 << 60)] for p, s in rows]
-        return sorted([*small, *self.entries.tolist()])
+        return sorted([*map(list, rows), *self.entries.tolist()])
 
     @property
     def area(self) -> int:
@@ -216,7 +200,13 @@ class Container(Sequence[Noun]):
         noun = jn.decode(self.view, 0, HEADER_BYTES, self.name)
         if noun.type is not JType.BOX or len(noun.shape) != 1 or not 6 <= noun.count <= 8:
             raise HeaderError(self.name, "header", 0, "a list of 6 to 8 boxes", str(noun))
-        values = [self._item(noun, k, name) for k, name in enumerate(HEADER_ITEMS[: noun.count])]
+        values = []
+        for k, name in enumerate(HEADER_ITEMS[: noun.count]):
+            numbers = _integers_of(noun.data[k])
+            if numbers is None or len(numbers) != (2 if name in "df" else 1):
+                what = "two whole numbers for d and f, else one"
+                raise HeaderError(self.name, name, noun.data.place(k), what, str(noun.data[k]))
+            values.append(numbers)
         number, first, components, length, directory, free = values[:6]
         version = VERSIONS_BY_NUMBER.get(number[0])
         if version is None:
@@ -229,25 +219,14 @@ class Container(Sequence[Noun]):
         pairs = (directory[0], directory[1]), (free[0], free[1])
         return Header(version, form, first[0], components[0], length[0], *pairs, calls, noun.count)
 
-    def _item(self, noun: Noun, k: int, name: str) -> list[int]:
-        """Return item k of the header: one integer, two for d and f."""
-        item = noun.data[k]
-        count = 2 if name in "df" else 1
-        values = _integers_of(item)
-        if values is None or len(values) != count:
-            what = "two whole numbers" if count == 2 else "a whole number"
-            raise HeaderError(self.name, name, noun.data.place(k), what, str(item))
-        return values
-
     def _entries(self, version: Version) -> NDArray[np.int64]:
         (start, size) = self.header.directory
         count = self.header.components
         needed = count * version.dtype.itemsize
         if needed > size:
-            room = f"a directory with room for {count:,} entries"
-            raise CorruptError(self.name, start, room, f"{size:,} bytes")
-        if start + needed > len(self.view):
-            raise TruncatedError(self.name, start + needed, len(self.view), "directory")
+            raise CorruptError(self.name, start, f"a directory of {count:,} entries", f"{size:,} bytes")
+        if start + size > len(self.view):
+            raise TruncatedError(self.name, start + size, len(self.view), "directory")
         entries = np.frombuffer(self.view[start : start + needed], version.dtype)
         return np.stack([entries["position"], entries["size"]], axis=1, dtype=np.int64)
 
@@ -264,25 +243,19 @@ class Container(Sequence[Noun]):
         else:
             self.entries = self._entries(FJ01L)
 
-    def _check(self, start: int, size: int) -> None:
+    def _check(self) -> None:
         """Check that all blocks are inside the file; a stated length beyond it means that the file is truncated."""
         total = len(self.view)
-        entry = self.header.version.dtype.itemsize
-        position = self.entries[:, 0]
-        length = self.entries[:, 1]
-        wrong = (position < 0) | (length < 0) | (position > total) | (length > total - position)
-        if wrong.any():
-            k = int(wrong.argmax())
-            at = int(position[k])
-            long = int(length[k])
-            if min(at, long) >= 0 and at + long <= self.header.length:
-                raise TruncatedError(self.name, at + long, total, f"block of component {k}")
-            inside = f"a block inside the file for component {k}"
-            raise CorruptError(self.name, start + k * entry, inside, f"{long} at {at}")
         if self.header.length > total and not self.is_tiled():
             raise TruncatedError(self.name, self.header.length, total, "component file")
-        if start + size > total:
-            raise TruncatedError(self.name, start + size, total, "directory")
+        position = self.entries[:, 0]
+        length = self.entries[:, 1]
+        wrong = (position < 0) | (length < 0) | (position > total - length)
+        if wrong.any():
+            k = int(wrong.argmax())
+            at = self.header.directory[0] + k * self.header.version.dtype.itemsize
+            inside = f"a block inside the file for component {k}"
+            raise CorruptError(self.name, at, inside, f"{length[k]} at {position[k]}")
 
 
 def _integers_of(noun: Noun) -> list[int] | None:

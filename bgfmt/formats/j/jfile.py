@@ -67,14 +67,16 @@ class JFile(base.Format[Kind]):
         more: dict[str, Any] = {"provenance": source.name, "release": source.release}
         more["carried"] = (JLayout(file.header.version.name, own.word, own.order),)
         size = layout.size_of(file)
-        words = None if size is None else layout.read_description(file)
         table: Kind
         if size is None:
             table = Components(points=0, chequers=0, nouns=file, **more)
-        elif words is None:
-            table = layout.read_mean_rolls(file, size, **more)
         else:
-            table = layout.read_one_sided(file, size, words, **more)
+            layout.sample_codes(file, size)
+            words = layout.read_description(file)
+            if words is None:
+                table = layout.read_mean_rolls(file, size, **more)
+            else:
+                table = layout.read_one_sided(file, size, words, **more)
         behind = AsRead(records.contents(table), file)
         return base.Reading(replace(table, carried=(*table.carried, behind)), base.Extent(0, file.end))
 
@@ -86,7 +88,8 @@ class JFile(base.Format[Kind]):
         head = file.header
         count = min(len(file), MAX_DESCRIBED)
         forms = sorted({file.form(k).name for k in range(count)})
-        notes = file.problems() + self.extra_contents(reading)
+        faults = audit.check_structure(file, len(file.view))
+        notes = [str(fault) for fault in faults if not fault.carried] + self.extra_contents(reading)
         if len(file) > MAX_DESCRIBED:
             notes.append(f"only the first {MAX_DESCRIBED:,} of {len(file):,} components are described")
         contents = {
@@ -159,40 +162,40 @@ class JFile(base.Format[Kind]):
         All bytes between them belong to the structure of the component file.
         """
         version, form = _choose_layout(options, table.record(JLayout))
-        nouns: Sequence[Noun]
+        nouns = self._nouns(table, options)
         if (file := _unchanged_file(table, options, version, form)) is not None:
-            nouns = file
             entries = file.entries.tolist()
             end = file.end
             forms = [file.form(k) for k in range(len(file))]
         else:
-            nouns = self._nouns(table, options)
             writer = compact(nouns, None, version, form)
             entries = writer.entries
             end = writer.length
             forms = [form] * len(nouns)
-        own = {name: k for name, k in ARRAY_COMPONENTS.items() if name in table.arrays()}
-        if _drops_gammons(table, options):
-            del own["gammon"]
-        spans = {}
-        for name, k in own.items():
-            head = forms[k].head_bytes(len(nouns[k].shape))
-            spans[name] = (entries[k][0] + head, nouns[k].count * forms[k].size(nouns[k].type))
-        regions: list[tuple[Any, ...]] = []
+        spans: dict[str, base.Region] = {}
+        for name in table.arrays():
+            if name == "gammon" and _drops_gammons(table, options):
+                continue
+            k = ARRAY_COMPONENTS[name]
+            start = entries[k][0] + forms[k].head_bytes(len(nouns[k].shape))
+            spans[name] = base.Region(
+                name, start, nouns[k].count * forms[k].size(nouns[k].type), numbers=True
+            )
+        regions: list[base.Region] = []
         at = 0
-        for name, (start, size) in sorted(spans.items(), key=lambda item: item[1]):
-            regions += [("container", at, start - at), (name, start, size, True)]
-            at = start + size
-        regions.append(("container", at, end - at))
+        for span in sorted(spans.values(), key=lambda region: region.offset):
+            regions += [base.Region("container", at, span.offset - at), span]
+            at = span.offset + span.size
+        regions.append(base.Region("container", at, end - at))
 
         def place(entry: int, column: str, item: int) -> int:
-            name = column or next(iter(own))
-            k = own[name]
+            name = column or next(iter(spans))
+            k = ARRAY_COMPONENTS[name]
             row = int(Peelle(table.points, table.chequers).rows(np.array([entry]))[0])
             atoms = row * prod(nouns[k].shape[1:]) + item
-            return int(spans[name][0] + forms[k].size(nouns[k].type) * atoms)
+            return spans[name].offset + forms[k].size(nouns[k].type) * atoms
 
-        return base.Layout(b"", tuple(base.Region(*one) for one in regions), place)
+        return base.Layout(b"", tuple(regions), place)
 
     def audit(self, source: Source, table: Kind, extent: base.Extent) -> Iterator[base.Fault]:
         file = as_read(table, Container)
@@ -248,16 +251,14 @@ def _choose_layout(options: Mapping[str, Any], own: JLayout | None) -> tuple[Ver
     sets = (("container", container, VERSIONS), ("order", order, ("little", "big")), ("word", word, (4, 8)))
     for name, value, values in sets:
         if value is not None and value not in values:
-            *most, last = map(str, values)
-            raise CapabilityError(f"{name} must be {', '.join(most)} or {last}, not {value}")
+            raise CapabilityError(f"{name} must be {' or '.join(map(str, values))}, not {value}")
     if own is None:
         own = JLayout("", 8, "<")
     if container is None and word is None and order is None and own.container in VERSIONS:
-        container = own.container
-        word = own.word
+        return VERSIONS[own.container], form_of(own.word, own.order)
     if word is None:
         word = own.word if container is None else VERSIONS[container].word
-    form = form_of(word, {"little": "<", "big": ">"}[order] if order else own.order)
+    form = form_of(word, {"little": "<", "big": ">"}.get(order, own.order))
     if container is None:
         container = "v64b" if word == 8 else {"<": "v32l", ">": "v32b"}[form.order]
     return VERSIONS[container], form

@@ -91,16 +91,11 @@ class JLayout(Record):
     def from_facts(cls, facts: Mapping[str, Any]) -> Self | None:
         if "j_container" not in facts:
             return None
-        container = facts["j_container"]
-        order = facts.get("j_order")
-        word = records.number(facts.get("j_word"))
-        if container not in (*VERSIONS, "fj01"):
-            raise ValueError(
-                f"j_container must be one of {', '.join((*VERSIONS, 'fj01'))}, not {container!r}"
-            )
-        if word not in (4, 8) or order not in ("<", ">"):
-            raise ValueError(f"j_word must be 4 or 8 and j_order < or >, not {word!r} and {order!r}")
-        return cls(container, word, order)
+        found = cls(facts["j_container"], records.number(facts.get("j_word")), facts.get("j_order", ""))
+        known = found.container in (*VERSIONS, "fj01")
+        if not known or found.word not in (4, 8) or found.order not in ("<", ">"):
+            raise ValueError(f"{found} is not that of a component file")
+        return found
 
 
 # -- writing -----------------------------------------------------------------------------------------------
@@ -212,8 +207,7 @@ def size_of(file: Container) -> tuple[int, int] | None:
     rows = np.arange(0, codes.count, max(1, codes.count // SAMPLED_CODES))
     rows[-1] = codes.count - 1
     for size in sizes_of(codes.count):
-        agree = float((Peelle(*size).codes(rows) == codes.data[rows]).mean())
-        if agree == 1.0 or (agree > MIN_AGREEMENT and len(rows) >= SAMPLED_CODES // 2):
+        if (Peelle(*size).codes(rows) == codes.data[rows]).mean() > MIN_AGREEMENT:
             return size  # one wrong ncode among many right ones is damage, reported later
     return None
 
@@ -236,7 +230,6 @@ def read_mean_rolls(file: Container, size: tuple[int, int], **more: Any) -> Mean
 
     more : further fields of the table.
     """
-    _sample_codes(file, size)
     rows: Rows = _rows_by_number(file, size, file.noun(1), more.get("release"))
     if len(rows) <= MAX_EAGER_POSITIONS:
         rows = np.asarray(rows)
@@ -253,33 +246,30 @@ def read_one_sided(file: Container, size: tuple[int, int], words: Mapping[str, s
     at = int(file.entries[4, 0])
     kind = file.noun(2).type
     scale = 1 if kind is JType.FLOAT else 65535
-    for name, value in (("points", size[0]), ("chequers", size[1]), ("scale", scale)):
-        if words.get(name) != str(value):
-            expected = f"{name} {value} in the description"
-            raise CorruptError(file.name, at, expected, words.get(name, "nothing"))
-    _sample_codes(file, size)
-    columns: list[Rows | None] = []
+    expected = {"points": str(size[0]), "chequers": str(size[1]), "scale": str(scale)}
+    if not expected.items() <= words.items():
+        found = {name: words.get(name) for name in expected}
+        raise CorruptError(file.name, at, f"{expected} in the description", found)
+    policy = words.get("gammon", "own")
+    arrays: dict[str, Any] = {}
     for k, name in ((2, "bearoff"), (3, "gammon")):
         noun = file.noun(k)
         width = noun.shape[-1] if scale == 1 and noun.shape else ROLLS
-        shapes = [(n, width)] + [(0, width)] * (k == 3 and words.get("gammon") == "no")
-        if noun.type not in (JType.INTEGER, JType.FLOAT) or noun.shape not in shapes or noun.type != kind:
-            expected = f"{name} distributions, {n:,} by {width} numbers"
-            raise CorruptError(file.name, int(file.entries[k, 0]), expected, str(noun))
-        columns.append(_rows_by_number(file, size, noun, more.get("release")) if noun.shape[0] else None)
-    bearoff, gammon = columns
-    assert bearoff is not None
+        shape = (0 if k == 3 and policy == "no" else n, width)
+        if noun.type not in (JType.INTEGER, JType.FLOAT) or noun.type != kind or noun.shape != shape:
+            what = f"{name} distributions, {shape[0]:,} by {width} numbers"
+            raise CorruptError(file.name, int(file.entries[k, 0]), what, str(noun))
+        if shape[0]:
+            arrays[name] = _rows_by_number(file, size, noun, more.get("release"))
     facts: dict[str, Any] = {name: "" if value == "none" else value for name, value in words.items()}
-    policy = words.get("gammon", "own")
-    facts["gammon_policy"] = policy
-    if policy in ("no", "own"):
-        del facts["gammon_policy"]
+    if policy not in ("no", "own"):
+        facts["gammon_policy"] = policy
     try:
         fields = formats.fields_of(facts, OneSided)
     except ValueError as error:
         raise CorruptError(file.name, at, "a description as bgfmt writes it", error) from None
     fields["carried"] = (*more.pop("carried", ()), *fields["carried"])
-    return OneSided(points=size[0], chequers=size[1], bearoff=bearoff, gammon=gammon, **fields, **more)
+    return OneSided(points=size[0], chequers=size[1], **arrays, **fields, **more)
 
 
 def _check_codes(file: Container, order: Peelle, rows: NDArray[np.int64]) -> None:
@@ -295,8 +285,11 @@ def _check_codes(file: Container, order: Peelle, rows: NDArray[np.int64]) -> Non
         raise CorruptError(file.name, at, f"ncode {expected[k]}", int(noun.data[row]), number)
 
 
-def _sample_codes(file: Container, size: tuple[int, int]) -> None:
-    """Compare all ncodes of a small table, a thousand of a large one."""
+def sample_codes(file: Container, size: tuple[int, int]) -> None:
+    """Compare all ncodes of a small table, a thousand of a large one; raises CorruptError.
+
+    size : (points, chequers) of the table.
+    """
     order = Peelle(*size)
     step = 1 if order.count <= MAX_EAGER_POSITIONS else order.count // 1000
     _check_codes(file, order, np.arange(0, order.count, step))
