@@ -23,9 +23,10 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import pairwise
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
@@ -47,12 +48,12 @@ NPY = re.compile(
     re.DOTALL,
 )
 LOCAL = b"PK\x03\x04"
-DESCRIPTOR = b"PK\x07\x08"
 END = b"PK\x05\x06"
 LOCAL_SIZE = 30
 DIRECTORY_SIZE = 46
 END_SIZE = 22
 END_64 = 56 + 20
+DESCRIPTOR_SIZES = (16, 24)  # with sizes of 4 and of 8 bytes
 MAX_32_BIT_SIZE = (1 << 31) - 1  # zipfile writes 64-bit fields for larger sizes
 MAX_MEMBERS = 64
 
@@ -66,7 +67,7 @@ class Npz(AnyTable):
     # -- reading ----------------------------------------------------------------------------------------
 
     def read(self, source: Source, offset: int = 0, **_: Any) -> Reading[Table]:
-        found = members(source, offset, META)
+        found = members(source, offset)
         meta = found.pop(META)
         if meta.size > described.MAX_DESCRIPTION_BYTES:
             what = f"a member {META} that describes the table"
@@ -122,25 +123,20 @@ class Npz(AnyTable):
         named = [(META, len(described.text_of(table)), False)]
         named += [(f"{name}.npy", heads[name] + sizes[name], True) for name in arrays]
         begins, whole = archive_size(named)
-        regions = [Region(f"zip header of {META}", 0, begins[0]), Region(META, begins[0], named[0][1])]
-        starts = {}
+        starts = {f"zip header of {META}": 0, META: begins[0]}
+        end = begins[0] + named[0][1]
         for name, begin in zip(arrays, begins[1:], strict=True):
-            before = sum(r.size for r in regions)
+            starts |= {f"zip header of {name}.npy": end, f"npy header of {name}": begin}
             starts[name] = begin + heads[name]
-            regions += [
-                Region(f"zip header of {name}.npy", before, begin - before),
-                Region(f"npy header of {name}", begin, heads[name]),
-                Region(name, starts[name], sizes[name], numbers=True),
-            ]
-        behind = sum(r.size for r in regions)
-        regions.append(Region("zip directory", behind, whole - behind))
+            end = starts[name] + sizes[name]
+        starts["zip directory"] = end
+        edges = pairwise([*starts.values(), whole])
+        regions = (Region(n, a, b - a, n in arrays) for n, (a, b) in zip(starts, edges, strict=True))
 
         def place(entry: int, column: str, item: int) -> int:
             name = column or next(iter(arrays))
             rows = arrays[name]
-            dtype = _stored_dtype(arrays[name])
-            axes = rows.shape[table.sides :]
-            return starts[name] + dtype.itemsize * (entry * prod(axes) + item)
+            return starts[name] + rows.dtype.itemsize * (entry * prod(rows.shape[table.sides :]) + item)
 
         return Layout(b"", tuple(regions), place)
 
@@ -172,28 +168,20 @@ class _FrameSink:
 # -- the archive -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Member:
-    """Member of an archive.
-
-    begin : offset of its local header. offset, size : its content, in bytes. end : offset after its descriptor.
-    crc : CRC-32 stated in the directory.
-    """
+class Member(NamedTuple):
+    """Member of an archive: name, offset and size in bytes of its content, and the CRC-32 of the directory."""
 
     name: str
-    begin: int
     offset: int
     size: int
-    end: int
     crc: int
 
 
-def members(source: Source, offset: int = 0, needed: str = "") -> dict[str, Member]:
+def members(source: Source, offset: int) -> dict[str, Member]:
     """Return the members by name, in file order, of the archive from `offset` to the end of the source.
 
-    needed : name of a member without which UnknownFormatError is raised.
-    Raises CorruptError unless all members are uncompressed, in order, without gaps, and agree with the archive's
-    directory.
+    Raises UnknownFormatError without `META`, CorruptError unless all members are uncompressed, in order, and without
+    gaps. `audit` checks the bytes around their contents.
     """
     if source.size - offset < END_SIZE or source.bytes(source.size - END_SIZE, 4) != END:
         raise TruncatedError(source.name, 0, source.size, "archive with its directory")
@@ -206,67 +194,27 @@ def members(source: Source, offset: int = 0, needed: str = "") -> dict[str, Memb
     except Exception as error:  # zipfile raises many types of exception for damaged archives
         reason = str(error) or type(error).__name__
         raise CorruptError(source.name, offset, "a zip archive", reason) from None
-    if len(infos) > MAX_MEMBERS:
-        raise CorruptError(source.name, offset, f"at most {MAX_MEMBERS} members", len(infos))
-    if needed and needed not in {info.filename for info in infos}:
-        raise described.foreign_file_error(source.name, "a zip archive", f"member {needed}")
-    by_name: dict[str, Member] = {}
-    at = offset
-    for k, info in enumerate(infos):
-        follows = infos[k + 1].header_offset if k + 1 < len(infos) else start
-        member = _member(source, info, offset, offset + follows)
-        if member.begin != at or member.name in by_name:
-            raise CorruptError(source.name, member.begin, f"member {info.filename!r} at byte {at}", "another")
-        by_name[member.name] = member
-        at = member.end
-    _check_end(source, offset, at, offset + start, infos)
-    return by_name
-
-
-def _member(source: Source, info: zipfile.ZipInfo, base: int, follows: int) -> Member:
-    """Return a member of the directory, checked against its local header and descriptor."""
-    begin = base + info.header_offset
-
-    def refuse(what: str, value: object) -> CorruptError:
-        return CorruptError(source.name, begin, f"member {info.filename!r} {what}", value)
-
-    if begin < base or info.file_size < 0:
-        raise refuse("inside the archive", f"one at {begin}")
-    if info.compress_type != zipfile.ZIP_STORED:
-        raise refuse("stored plain", "it compressed: unpack the archive, and pack it again by `zip -0`")
-    if info.flag_bits & ~8 or info.file_size != info.compress_size:
-        raise refuse("stored plain", f"flags {info.flag_bits:#x}")
-    head = source.bytes(begin, LOCAL_SIZE, "archive")
-    magic, flags, method, crc, packed, size, name_size, extra_size = struct.unpack("<4s2xHH4xIIIHH", head)
-    offset = begin + LOCAL_SIZE + name_size + extra_size
-    name = source.bytes(begin + LOCAL_SIZE, name_size, "archive")
-    if (magic, flags, method) != (LOCAL, info.flag_bits, info.compress_type):
-        raise refuse("as the directory has it", head[:10].hex(" "))
-    if name != info.filename.encode("ascii", "replace"):
-        raise refuse("by that name", repr(name))
-    end = offset + info.file_size
-    sums = {crc, packed, size} - {0, 0xFFFFFFFF}
-    if sums - {info.CRC, info.file_size}:
-        raise refuse("with its checksum and size", head[14:26].hex(" "))
-    if flags & 8:
-        wide = struct.pack("<4sIQQ", DESCRIPTOR, info.CRC, info.file_size, info.file_size)
-        short = struct.pack("<4sIII", DESCRIPTOR, info.CRC, *[info.file_size & 0xFFFFFFFF] * 2)
-        behind = wide if follows - end == len(wide) else short
-        if source.bytes(end, len(behind), "archive") != behind:
-            raise refuse("with its checksum and size behind it", "others")
-        end += len(behind)
-    return Member(info.filename, begin, offset, info.file_size, end, info.CRC)
-
-
-def _check_end(source: Source, base: int, end: int, start: int, infos: list[zipfile.ZipInfo]) -> None:
-    """Raise CorruptError unless the directory begins right after the last member and nothing follows it."""
-    if end != start:
-        raise CorruptError(source.name, end, "the archive's directory", f"{start - end} bytes before it")
-    last = source.bytes(source.size - END_SIZE, END_SIZE, "archive")
-    directory = sum(DIRECTORY_SIZE + len(i.filename.encode()) + len(i.extra) + len(i.comment) for i in infos)
-    left = source.size - start - directory
-    if last[20:] != b"\0\0" or left not in (END_SIZE, END_SIZE + END_64):
-        raise CorruptError(source.name, start + directory, "the end of the archive", "more bytes")
+    if META not in {info.filename for info in infos}:
+        raise described.foreign_file_error(source.name, "a zip archive", f"member {META}")
+    found: dict[str, Member] = {}
+    begins = [info.header_offset for info in infos]
+    if len(infos) > MAX_MEMBERS or begins[0] != 0:
+        expected = f"an archive of at most {MAX_MEMBERS} members, the first at its beginning"
+        raise CorruptError(source.name, offset, expected, f"{len(infos)} members from byte {begins[0]} on")
+    for info, follows in zip(infos, [*begins[1:], start], strict=True):
+        begin = offset + info.header_offset
+        head = source.bytes(begin, LOCAL_SIZE, "archive")
+        magic, flags, method, name_size, extra_size = struct.unpack("<4s2xHH16xHH", head)
+        if (magic, flags & ~8, method) != (LOCAL, 0, zipfile.ZIP_STORED) or info.flag_bits != flags:
+            what = f"member {info.filename!r} stored plain, as by `zip -0`"
+            raise CorruptError(source.name, begin, what, f"method {info.compress_type}, flags {flags:#x}")
+        content = begin + LOCAL_SIZE + name_size + extra_size
+        rest = offset + follows - content - info.file_size
+        if rest not in (DESCRIPTOR_SIZES if flags else (0,)) or info.filename in found:
+            what = f"{info.file_size} bytes of member {info.filename!r}, once"
+            raise CorruptError(source.name, content, what, f"{rest:+} bytes more")
+        found[info.filename] = Member(info.filename, content, info.file_size, info.CRC)
+    return found
 
 
 def archive_size(sizes: Iterable[tuple[str, int, bool]]) -> tuple[list[int], int]:
