@@ -40,7 +40,6 @@ FACTS = "bgfmt"  # the key of the metadata that describe the table
 NUMBER = "position_number"
 GROUP_ENTRIES = 1 << 20  # entries of a row group, about
 ENCODINGS = {"number": "DELTA_BINARY_PACKED", "id": "DELTA_LENGTH_BYTE_ARRAY"}  # by role; others use PLAIN
-MAX_WRITER_BYTES = 24  # differences up to this size may be a damaged name of the writer
 CACHED_GROUPS = 4  # row groups of some columns in memory
 MAX_GROUP_ROWS = 1 << 24
 MAX_ROWS_PER_BYTE = 1 << 12  # of the file
@@ -75,9 +74,6 @@ class Parquet(AnyTable):
 
     def read(self, source: Source, offset: int = 0, **description: Any) -> Reading[Table]:
         size = source.size - offset
-        first = source.bytes(offset, min(4, size))
-        if not MAGIC.startswith(first):
-            raise CorruptError(source.name, offset, "PAR1", first)
         if size < 12 or source.bytes(source.size - 4, 4) != MAGIC:
             raise TruncatedError(source.name, 0, source.size, "Parquet file with its footer")
         groups = Groups(source, offset)
@@ -139,22 +135,20 @@ class Parquet(AnyTable):
         If bgfmt wrote the file with another version of pyarrow, the contents of all columns are compared instead. A
         file of another program is one fault as a whole, because its layout is not known.
         """
-        groups = Groups(source, extent.offset)
-        _, pyarrow = import_parquet()
         faults = list(super().audit(source, table, extent))
-        same_writer = groups.writer == f"parquet-cpp-arrow version {pyarrow.cpp_version}"
-        if (same_writer and groups.keys == {FACTS}) or sum(
-            fault.size for fault in faults
-        ) <= MAX_WRITER_BYTES:
-            yield from faults
-        elif groups.keys != {FACTS}:
-            found = f"one by {groups.writer[:60]!r}"
-            yield Fault(extent.offset, extent.size, "Parquet layout", "a file written by bgfmt", found)
-        else:
+        groups = Groups(source, extent.offset)
+        own = f"parquet-cpp-arrow version {import_parquet()[1].cpp_version}"
+        found = f"one by {groups.writer[:60]!r}"
+        where = extent.offset, extent.size
+        if faults and groups.keys != {FACTS}:
+            yield Fault(*where, "Parquet layout", "a file written by bgfmt", found)
+        elif faults and groups.writer != own:
             wrong = ", ".join(groups.find_wrong_columns(table, _columns(table, _settings(table, {}))))
-            follows = "what follows from the table"
             if wrong:
-                yield Fault(extent.offset, extent.size, "Parquet columns", follows, f"others in {wrong}")
+                yield Fault(*where, "Parquet columns", "what follows from the table", f"others in {wrong}")
+            yield Fault(*where, "Parquet layout", f"a file written by {own}", found, carried=True)
+        else:
+            yield from faults
         for text in records.unknown(table):
             yield Fault(extent.offset, extent.size, FACTS, "what a program writes", text)
 
@@ -260,15 +254,15 @@ class Groups(StoredColumns):
         names = [column.name for column in columns]
         if list(self.columns) != names:
             return sorted(set(self.columns) ^ set(names)) or ["their order"]
-        wrong: dict[str, None] = {}
+        wrong = set()
         for k, piece in enumerate(flat.pieces(table, GROUP_ENTRIES)):
             found: Any = self._group(k, tuple(names)) if k + 1 < len(self._begins) else []
             if len(found) != piece.size:
                 return ["the sizes of row groups"]
             for column, array in zip(columns, _arrow_arrays(piece, columns), strict=True):
                 if _bytes_of(found.column(column.name).combine_chunks()) != _bytes_of(array):
-                    wrong[column.name] = None
-        return list(wrong)
+                    wrong.add(column.name)
+        return sorted(wrong)
 
     def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
         stop = first + len(out)

@@ -15,7 +15,6 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
 from itertools import zip_longest
 from threading import Lock
 from typing import Any, BinaryIO
@@ -42,14 +41,19 @@ STEPS_PER_CHECK = 10_000  # instructions of SQLite's virtual machine between two
 MAX_STEPS_PER_ENTRY = 200  # instructions of its virtual machine; an intact file needs about ten
 TYPES = {"number": "INTEGER PRIMARY KEY", "id": "TEXT NOT NULL", "count": "INTEGER NOT NULL"}
 BETWEEN = "position_number >= ? AND position_number < ? ORDER BY position_number"
+FACTS_SCHEMA = "CREATE TABLE bgfmt (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
 INDEX = "CREATE INDEX by_id ON positions (position_id)"
-#: header fields that bgfmt leaves at zero, and the number of unused pages
-UNUSED = ("application_id", "user_version", "freelist_count")
+#: questions about a whole file, and the answers of one that bgfmt wrote
+SOUND = {
+    "PRAGMA application_id": 0,
+    "PRAGMA user_version": 0,
+    "PRAGMA freelist_count": 0,
+    "PRAGMA integrity_check(1)": "ok",
+    "SELECT count(*) FROM bgfmt": 1,
+}
 UNSUPPORTED_FLOATS = "SQLite keeps neither negative zeros nor what is no number"
 VERSION_AT = 96  # offset of the version of the SQLite that last wrote the file
-# largest plausible numbers of a version
-MAX_MINOR = 199
-MAX_PATCH = 99
+VERSION_FACTORS = np.array([10**6, 1000, 1])  # of the three numbers of a version
 
 
 class Sqlite(AnyTable):
@@ -65,13 +69,11 @@ class Sqlite(AnyTable):
         page = int.from_bytes(head[16:18], "big")
         length = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
         size = source.size - offset
-        if not head.startswith(MAGIC) or length == 0:
-            raise CorruptError(source.name, offset, "a SQLite header", head[:32].hex(" "))
-        if size != length:
-            if size < length:
-                raise TruncatedError(source.name, offset + length, source.size, "SQLite database")
-            more = f"{size - length:,} bytes"
-            raise CorruptError(source.name, offset + length, "the end of the database", more)
+        if size < length:
+            raise TruncatedError(source.name, offset + length, source.size, "SQLite database")
+        if not head.startswith(MAGIC) or not 0 < length == size:
+            expected = f"a SQLite database of {length:,} bytes"
+            raise CorruptError(source.name, offset, expected, f"{size:,} bytes, {head[:16].hex(' ')} ...")
         return Reading(_Rows(source, offset).table(), Extent(offset, size))
 
     def info(self, reading: Reading[Table]) -> dict[str, Any]:
@@ -95,27 +97,18 @@ class Sqlite(AnyTable):
 
         If another version of SQLite wrote the file, the contents of its tables are compared instead of its bytes.
         """
-        here = extent.offset + VERSION_AT
-        version = int.from_bytes(source.bytes(here, 4), "big")
-        major = version // 10**6
-        minor = version // 1000 % 1000
-        patch = version % 1000
         faults = list(super().audit(source, table, extent))
-        own = (major, minor, patch) == sqlite3.sqlite_version_info
-        if own or major != 3 or minor > MAX_MINOR or patch > MAX_PATCH:
-            wrong = _Rows(source, extent.offset).find_difference(table) if faults else ""
-            if wrong:
-                faults[0] = replace(faults[0], rule="SQLite contents", expected=EXPECTED, found=wrong)
-            yield from faults
+        wrong = _Rows(source, extent.offset).find_difference(table) if faults else ""
+        version = int.from_bytes(source.bytes(extent.offset + VERSION_AT, 4), "big")
+        own = VERSION_FACTORS @ np.array(sqlite3.sqlite_version_info)
+        where = extent.offset, extent.size
+        if wrong:
+            yield Fault(*where, "SQLite contents", EXPECTED, wrong)
+        elif faults and version != own:
+            expected = f"a file of SQLite's version number {own}"
+            yield Fault(*where, "SQLite layout", expected, f"{version}", carried=True)
         else:
-            alone = all(here <= fault.offset and fault.offset + fault.size <= here + 4 for fault in faults)
-            at, size = (here, 4) if alone else (extent.offset, extent.size)
-            expected = f"a file written by SQLite {sqlite3.sqlite_version}"
-            version_text = f"one by SQLite {major}.{minor}.{patch}"
-            yield Fault(at, size, "SQLite layout", expected, version_text, carried=True)
-            wrong = "" if alone else _Rows(source, extent.offset).find_difference(table)
-            if wrong:
-                yield Fault(at, size, "SQLite contents", EXPECTED, wrong)
+            yield from faults
         for text in records.unknown(table):
             yield Fault(extent.offset, extent.size, "words of the table", "what a program writes", text)
 
@@ -139,10 +132,7 @@ def _schema(table: Table) -> tuple[str, ...]:
     kinds = {"i": "INTEGER NOT NULL", "u": "INTEGER NOT NULL", "f": "REAL NOT NULL"}
     pairs = [(c.name, TYPES.get(c.role) or kinds[c.dtype.kind]) for c in flat.columns(table)]
     columns = ", ".join(f'"{name}" {kind}' for name, kind in pairs)
-    return (
-        "CREATE TABLE bgfmt (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-        f"CREATE TABLE positions ({columns})",
-    )
+    return FACTS_SCHEMA, f"CREATE TABLE positions ({columns})"
 
 
 @contextmanager
@@ -223,7 +213,7 @@ class _Rows(StoredColumns):
             tables = self._definitions("bgfmt")
             if not tables:
                 raise described.foreign_file_error(self.source.name, "SQLite", "table `bgfmt`")
-            if len(tables) != 1 or not str(tables[0][1]).startswith("CREATE TABLE bgfmt (key TEXT"):
+            if tables != [("table", FACTS_SCHEMA)]:
                 raise self.refuse("a table bgfmt that describes the numbers", "another")
             text = "SELECT value FROM bgfmt WHERE key = ? AND length(value) <= ?"
             row = self._db.execute(text, (FACTS, described.MAX_DESCRIPTION_BYTES)).fetchone()
@@ -237,10 +227,8 @@ class _Rows(StoredColumns):
 
     def check(self, table: Table, stored: list[flat.Flat]) -> None:
         with self._safely():
-            for text in _schema(table):
-                name = text.split()[2]
-                if self._definitions(name) != [("table", text)]:
-                    raise self.refuse(f"the table {name} of a {table.kind} table", "another")
+            if self._definitions("positions") != [("table", _schema(table)[1])]:
+                raise self.refuse(f"the table positions of a {table.kind} table", "another")
             questions = (f"SELECT {what}(position_number) FROM positions" for what in ("min", "max"))
             ends = tuple(self._db.execute(text).fetchone()[0] for text in questions)
         if ends != (0, table.entries - 1):
@@ -258,30 +246,21 @@ class _Rows(StoredColumns):
                 stored = np.array(rows) if rows else np.zeros((0, 1))
             if stored.shape != (len(part), 1 + len(names)) or stored.dtype.kind not in "iuf":
                 raise self.refuse(f"{len(part):,} rows of numbers from {begin:,} on", "others")
-            if not np.array_equal(stored[:, 0], np.arange(begin, begin + len(part))):
-                raise self.refuse(f"position numbers from {begin:,} on", "others")
-            numbers = stored[:, 1:]
-            if part.dtype.kind in "iu" and stored.dtype.kind == "f":
-                raise self.refuse(f"numbers that fit {part.dtype}", "others")
             with np.errstate(over="ignore"):
-                part[:] = numbers
-            if not np.array_equal(part, numbers):
-                row = int((part != numbers).any(axis=1).argmax())
-                found = f"{numbers[row].tolist()} in row {begin + row:,}"
-                raise self.refuse(f"numbers that fit {part.dtype}", found)
+                part[:] = stored[:, 1:]
+            own = np.column_stack([np.arange(begin, begin + len(part)), part])
+            if not np.array_equal(stored, own):
+                row = int((stored != own).any(axis=1).argmax())
+                expected = f"position number {begin + row} and numbers that fit {part.dtype}"
+                raise self.refuse(expected, f"{stored[row].tolist()} in row {begin + row:,}")
 
     def find_difference(self, table: Table) -> str:
         """Describe the first difference of the file's contents from what bgfmt writes for the table; "" if none."""
         with self._safely(table.entries + 1000):
             schema = {text for (text,) in self._db.execute("SELECT sql FROM sqlite_schema") if text}
-            if schema != {*_schema(table), INDEX}:
-                return "other tables or indexes"
-            if any(self._db.execute(f"PRAGMA {name}").fetchone() != (0,) for name in UNUSED):
-                return "numbers in the header, or pages without use"
-            if self._db.execute("SELECT count(*) FROM bgfmt").fetchone() != (1,):
-                return "more in the table bgfmt"
-            if self._db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
-                return "pages or an index that do not agree"
+            found = [self._db.execute(question).fetchone()[0] for question in SOUND]
+        if schema != {*_schema(table), INDEX} or found != list(SOUND.values()):
+            return f"other tables, indexes, header or pages: {dict(zip(SOUND, found, strict=True))}"
         if self.facts() != described.text_of(table, arrays=True).decode():
             return "another text in the table bgfmt"
         at = 0
