@@ -84,5 +84,5 @@ class Changer(Writer):
         self.directory = self._write_block(block_size(len(data)), [data])
         self._move_free_list()
         self._write_header()
-        header = self._encode_header()
+        header = self.encode_header()
         self._write_at(0, header + bytes(max(0, HEADER_BYTES - len(header))))

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import BgfmtError, CorruptError, TruncatedError
+from bgfmt.errors import BgfmtError, TruncatedError
 from bgfmt.extras.frames.arrow import import_parquet
 from bgfmt.extras.frames.columns import StoredColumns
 from bgfmt.formats import described, records

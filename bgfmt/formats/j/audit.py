@@ -1,29 +1,23 @@
 """Compare the bytes of a J component file with those that J's library writes.
 
-A file that only grew (`jcreate`, then `jappend`) has a header area, a directory, a free list and contiguous data
-blocks, and every byte besides the nouns is known: blanks, and after the header the end of the longer one that
-`jcreate` wrote. In a file that was changed (`jreplace`, a directory that moved, an upgrade) blocks are reused, and
-their earlier content remains after the new bytes: such bytes are carried, not known. Any number of calls can have
-made a file, so that only the number that `jdup` makes indicates that nothing was changed.
+A file made at once, by `jdup` or by `jcreate` and one `jappend`, is written again and compared byte for byte. In a
+file that was changed afterwards, blocks are reused, and their earlier content remains after the new bytes: there only
+the nouns of the components are compared, and the bytes around them are carried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-import numpy as np
-
-from bgfmt.errors import format_bytes
+from bgfmt.errors import CapabilityError, format_bytes
 from bgfmt.formats.base import Fault
 from bgfmt.formats.j import noun as jn
-from bgfmt.formats.j.container import HEADER_BYTES, Container
-from bgfmt.formats.j.noun import Form, JType, Noun
-from bgfmt.formats.j.write import FREE_LIST_BYTES, HEADER_AREA_BYTES, Writer, block_size, groups
+from bgfmt.formats.j.container import Container, directory_bytes
+from bgfmt.formats.j.noun import Form, JType, Noun, Piece
+from bgfmt.formats.j.write import BLANKS, HEADER_AREA_BYTES, Writer, compact
 from bgfmt.storage import ComparingSink, MemorySink
 
-OLD_CONTENT = "what a reused block held before"
 SMALLEST_BLOCK = 32  # bytes; `jreplace` of one number twice loses multiples of such blocks
-BLANK = ord(" ")
 
 
 def check_structure(file: Container, length: int) -> Iterator[Fault]:
@@ -48,16 +42,28 @@ def check_structure(file: Container, length: int) -> Iterator[Fault]:
 
 
 def check_container(file: Container, length: int) -> Iterator[Fault]:
-    """Check every byte of a component file besides numbers: header, directory, free list, heads and rests of blocks.
+    """Check the bytes of a component file: all of them if it was made at once, else the nouns of the components.
 
-    length : bytes of the file, without what follows it. Free blocks may contain anything. Yields faults.
+    length : bytes of the file, without what follows it. Yields faults.
     """
     yield from check_structure(file, length)
-    free, wrong = file.free_list
-    if not wrong:
-        yield from _Blocks(file).faults()
-    for position, size in free:
-        yield Fault(position, size, "free block", "nothing", OLD_CONTENT, True)
+    writer = _written_at_once(file)
+    if writer is not None:
+        sink = ComparingSink(file.view[:length])
+        for size, pieces in _blocks(file, writer):
+            end = sink.written + size
+            for piece in pieces:
+                sink.write(piece)
+            for start in range(sink.written, end, len(BLANKS)):
+                sink.write(BLANKS[: end - start])
+        yield from _differences(file, sink, 0, "component file")
+        return
+    for k, at in enumerate(file.entries[:, 0].tolist()):
+        form = file.form(k)
+        if form.first:
+            yield from _compare_noun(file, file.noun(k), form, at, f"component {k}")
+    expected = "a file that `jdup` or one `jappend` makes"
+    yield Fault(0, length, "blocks", expected, "one that was changed, or of another program", True)
 
 
 def check_derived(file: Container, nouns: Sequence[Noun]) -> Iterator[Fault]:
@@ -66,117 +72,56 @@ def check_derived(file: Container, nouns: Sequence[Noun]) -> Iterator[Fault]:
     nouns : the components as bgfmt builds them from the table. Yields faults.
     """
     for k, rule in ((1, "mean rolls"), (4, "description")):
-        at = int(file.entries[k, 0])
-        yield from _compare_noun(file, nouns[k], file.form(k), at, file.noun(k).size, rule)
+        yield from _compare_noun(file, nouns[k], file.form(k), int(file.entries[k, 0]), rule)
 
 
-class _Blocks:
-    """Checks of the blocks of one file that hold nouns, and of its directory."""
-
-    def __init__(self, file: Container) -> None:
-        self.file = file
-        head = file.header
-        self.calls = head.calls or 0
-        self.jdup_calls = sum(1 for _ in groups(file.entries[:, 1].tolist()))
-        # as `jcreate` and `jappend` alone place the blocks
-        self.only_grown = (
-            self.calls in {min(1, len(file)), self.jdup_calls}
-            and file.blocks == [list(head.directory), list(head.free), *file.entries.tolist()]
-            and (file.area, head.free[1]) == (HEADER_AREA_BYTES, FREE_LIST_BYTES)
-            and not file.gaps(sum(file.blocks[-1]))
-        )
-
-    def faults(self) -> Iterator[Fault]:
-        """Yield the faults of header, free list, directory and components."""
-        file = self.file
-        head = self.file.header
-        first = file.area
-        if self.calls != self.jdup_calls:
-            yield Fault(0, 1, "header: calls", f"{self.jdup_calls} calls", f"{self.calls}", self.calls > 0)
-        if head.items == 6:
-            yield Fault(0, HEADER_BYTES, "header", "7 items", "6", True)
-        else:
-            store = MemorySink()
-            Writer.create(store, head.version, head.form)
-            noun = self._header()
-            end = jn.measure(noun, head.form)
-            zeros = bytes(max(0, HEADER_BYTES - end))  # as an upgrade leaves the area
-            rests = [bytes(store.data[end:first]), zeros + b" " * (first - HEADER_BYTES)]
-            yield from self._block("header", noun, head.form, 0, first, rests)
-        start, size = head.free
-        stored = jn.form_at(file.view, start, start + size, file.name)
-        form = head.form if stored.first else stored
-        table = jn.integers(np.array(file.free_list[0], np.int64).reshape(-1, 2))
-        yield from self._block("free list", table, form, start, size)
-        start, size = head.directory
-        if size & (size - 1):
-            odd = f"{size:,} bytes"
-            yield Fault(start, size, "directory", "a block of a power of two", odd, not self.only_grown)
-        used = head.version.dtype.itemsize * len(file)
-        zeros = bytes(max(0, HEADER_BYTES - used))
-        yield from self._rest("directory", start + used, start + size, [zeros + b" " * (size - HEADER_BYTES)])
-        for k, (at, size) in enumerate(file.entries.tolist()):
-            noun = file.noun(k)
-            form = file.form(k)
-            yield from self._block(f"component {k}", noun, form, at, size)
-            full = block_size(jn.measure(noun, form))
-            bare = block_size(noun.size) if noun.type is JType.LITERAL else full  # without the zero, as J 9.8
-            if form.first and size not in (full, bare):
-                yield Fault(at, size, f"component {k}: block", f"{full:,} bytes", f"{size:,}")
-
-    def _header(self) -> Noun:
-        """Return the header noun with the file's values; a counter is a boolean as long as it is zero."""
-        head = self.file.header
-        items = jn.decode(self.file.view, 0, HEADER_BYTES).data
-        values = (
-            head.version.number,
-            0,
-            len(self.file),
-            head.length,
-            head.directory,
-            head.free,
-            self.calls,
-            0,
-        )
-        nouns = []
-        for k, value in enumerate(values[: head.items]):
-            fresh = value == 0 and (k in (1, 7) or items[k].type is JType.BOOLEAN)
-            nouns.append(jn.boolean(False) if fresh else jn.integers(value))
-        return jn.boxes(nouns if not len(self.file) and not self.calls else nouns[:7])
-
-    def _block(
-        self, what: str, noun: Noun, form: Form, at: int, size: int, rests: Sequence[bytes] = ()
-    ) -> Iterator[Fault]:
-        """Check a noun in its block, and what follows it, as in `_rest`."""
-        if not form.first:
-            yield Fault(at, size, what, "a form byte", "form of before J 6.01", True)
-            return
-        end = jn.measure(noun, form)
-        if noun.type is JType.LITERAL and any(self.file.view[at + noun.size : at + end]):
-            end = noun.size + (-noun.size) % form.word  # of J 9.8, which reserves no terminating zero
-        yield from _compare_noun(self.file, noun, form, at, end, what)
-        yield from self._rest(f"{what}: rest of the block", at + end, at + size, rests)
-
-    def _rest(self, what: str, start: int, end: int, rests: Sequence[bytes] = ()) -> Iterator[Fault]:
-        """Check the bytes after a noun: blanks, one of `rests`, or, in a changed file, old content of the block."""
-        rest = np.frombuffer(self.file.view[start : max(start, end)], np.uint8)
-        wrong = np.flatnonzero(rest != BLANK)
-        if not len(wrong) or rest.tobytes() in rests:
-            return
-        # leftovers of an older noun begin where the newer ends, unless it is text with a word of blanks there
-        first = int(wrong[0])
-        last = int(wrong[-1]) + 1
-        sound = not self.only_grown or (self.calls > 1 and not rests and first < self.file.header.form.word)
-        text = OLD_CONTENT if sound else format_bytes(rest[first:last].tobytes())
-        yield Fault(start + first, last - first, what, "blanks", text, sound)
+def _written_at_once(file: Container) -> Writer | None:
+    """Return the writer, without bytes, of a file with the same blocks in the same order; None if there is none."""
+    head = file.header
+    for room in (None, head.directory[1] // 8):
+        try:
+            writer = compact(file, None, head.version, head.form, room=room)
+        except CapabilityError:
+            return None
+        blocks = [head.directory, head.free, *map(tuple, file.entries.tolist())]
+        if writer.calls == head.calls and [writer.directory, writer.list_at, *writer.entries] == blocks:
+            same_form = all(file.form(k) == head.form for k in range(len(file)))
+            return writer if same_form and not writer.free else None
+    return None
 
 
-def _compare_noun(file: Container, noun: Noun, form: Form, at: int, size: int, rule: str) -> Iterator[Fault]:
-    """Yield the differences of `size` bytes at offset `at` from the first ones of a noun's encoding."""
-    sink = ComparingSink(file.view[at : at + size])
+def _blocks(file: Container, writer: Writer) -> Iterator[tuple[int, Iterable[Piece]]]:
+    """Yield the blocks of a file made at once: size, and the pieces before the blanks."""
+    created = MemorySink()
+    Writer.create(created, writer.version, writer.form, writer.directory[1] // 8)
+    header = writer.encode_header() if writer.calls else b""
+    yield HEADER_AREA_BYTES, [header, bytes(created.data[len(header) : HEADER_AREA_BYTES])]
+    yield writer.directory[1], [directory_bytes(writer.version, writer.entries)]
+    yield writer.list_at[1], writer.free_list_pieces()
+    for k, (_, size) in enumerate(writer.entries):
+        yield size, jn.pieces(file.noun(k), writer.form)
+
+
+def _compare_noun(file: Container, noun: Noun, form: Form, at: int, rule: str) -> Iterator[Fault]:
+    """Yield the differences of the bytes at offset `at` from a noun's encoding."""
+    sink = ComparingSink(file.view[at : at + jn.measure(noun, form)])
     for piece in jn.pieces(noun, form):
         sink.write(piece)
-    for offset, expected, stored in sink.runs():
-        if offset < size:
-            long = max(len(expected), len(stored))
-            yield Fault(at + offset, long, rule, format_bytes(expected), format_bytes(stored))
+    yield from _differences(file, sink, at, rule)
+
+
+def _differences(file: Container, sink: ComparingSink, at: int, rule: str) -> Iterator[Fault]:
+    """Yield the differences that a sink found in the bytes from offset `at` on.
+
+    A zero word after a literal may be missing, since J 9.8 does not write it.
+    """
+    runs = list(sink.runs())
+    ends = set()
+    for k, start in enumerate(file.entries[:, 0].tolist() if runs else []):
+        noun = file.noun(k)
+        if noun.type is JType.LITERAL and noun.size % file.form(k).word == 0:
+            ends.add(start + noun.size)
+    for offset, expected, stored in runs:
+        if at + offset not in ends or any(expected):
+            size = max(len(expected), len(stored))
+            yield Fault(at + offset, size, rule, format_bytes(expected), format_bytes(stored))

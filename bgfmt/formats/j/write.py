@@ -72,7 +72,7 @@ class Writer:
         for block, pieces in (
             (HEADER_AREA_BYTES, jn.pieces(jn.boxes(items), form)),
             (size, []),
-            (FREE_LIST_BYTES, writer._free_list_pieces()),
+            (FREE_LIST_BYTES, writer.free_list_pieces()),
         ):
             writer._write_block(block, pieces)
         return writer
@@ -85,7 +85,7 @@ class Writer:
         if entry * (len(self.entries) - 1) < self.directory[1]:
             rows = directory_bytes(self.version, self.entries[first:])
             self._write_at(self.directory[0] + entry * first, rows)
-            self._write_at(self.list_at[0], next(self._free_list_pieces()))
+            self._write_at(self.list_at[0], next(self.free_list_pieces()))
         else:
             self._release_blocks([self.directory, self.list_at])
             data = directory_bytes(self.version, self.entries)
@@ -149,16 +149,16 @@ class Writer:
         """Write a noun into a new block; return the block."""
         return self._write_block(block_size(jn.measure(noun, self.form)), jn.pieces(noun, self.form))
 
-    def _free_list_pieces(self) -> Iterator[bytes]:
+    def free_list_pieces(self) -> Iterator[bytes]:
         """Yield the noun of the free list, as it is when the bytes are needed."""
         yield jn.encode(jn.integers(np.array(self.free, np.int64).reshape(-1, 2)), self.form)
 
     def _move_free_list(self) -> None:
         """Write the free list into a block taken from the list itself, which then no longer contains it."""
-        size = block_size(len(next(self._free_list_pieces())), FREE_LIST_BYTES)
-        self.list_at = self._write_block(size, self._free_list_pieces())
+        size = block_size(len(next(self.free_list_pieces())), FREE_LIST_BYTES)
+        self.list_at = self._write_block(size, self.free_list_pieces())
 
-    def _encode_header(self) -> bytes:
+    def encode_header(self) -> bytes:
         """Return the header noun of a file to which something was appended."""
         values = (len(self.entries), self.length, self.directory, self.list_at, self.calls)
         items = [jn.integers(self.version.number), jn.boolean(False), *map(jn.integers, values)]
@@ -167,7 +167,7 @@ class Writer:
     def _write_header(self) -> None:
         """Count the call and write the header; bytes after it are left as they are."""
         self.calls += 1
-        self._write_at(0, self._encode_header())
+        self._write_at(0, self.encode_header())
 
 
 def groups(sizes: Iterable[int]) -> Iterator[int]:
@@ -192,6 +192,7 @@ def compact(
     version: Version = V64B,
     form: Form = E3,
     release: Callable[[], None] | None = None,
+    room: int | None = None,
 ) -> Writer:
     """Write a new component file in the layout of J's `jdup`: a directory for all nouns, then appends in `groups`.
 
@@ -202,15 +203,17 @@ def compact(
     store : sink for the bytes; None to compute the layout only
     version, form : of the directory and of the nouns
     release : called after large pieces, to release mapped pages of the source
+    room : write as `room jcreate` and one `jappend` do instead
     """
     if not len(nouns) and version is not V64B:
         empty = f"a {version.name} file without components"
         raise CapabilityError(f"J's library cannot continue {empty}; container=v64b is safe")
-    writer = Writer.create(store, version, form, len(nouns))
+    writer = Writer.create(store, version, form, len(nouns) if room is None else room)
     if release is not None:
         writer.release = release
     start = 0
-    for count in groups(block_size(jn.measure(noun, form)) for noun in nouns):
+    sizes = (block_size(jn.measure(noun, form)) for noun in nouns)
+    for count in groups(sizes) if room is None else [len(nouns)]:
         writer.append([nouns[k] for k in range(start, start + count)])
         start += count
     return writer
