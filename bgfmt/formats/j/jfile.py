@@ -258,7 +258,7 @@ def _choose_layout(options: Mapping[str, Any], own: JLayout | None) -> tuple[Ver
         return VERSIONS[own.container], form_of(own.word, own.order)
     if word is None:
         word = own.word if container is None else VERSIONS[container].word
-    form = form_of(word, {"little": "<", "big": ">"}.get(order, own.order))
+    form = form_of(word, {"little": "<", "big": ">", None: own.order}[order])
     if container is None:
         container = "v64b" if word == 8 else {"<": "v32l", ">": "v32b"}[form.order]
     return VERSIONS[container], form
