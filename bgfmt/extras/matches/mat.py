@@ -24,7 +24,6 @@ from bgfmt.game.state import as_state, signed_counts
 NAME = "mat"
 LARGEST = 16 << 20  # 100,000 games
 MAX_CELLS = 4  # two, and results
-MAX_HEADERS = 100
 USUAL_COLUMN = 34  # where the second player's cells begin, unless the line of names says so
 
 _LENGTH = re.compile(r"\s*+(-?\d{1,40})\s++points?\s++match\b", re.I)
@@ -33,6 +32,7 @@ _GAME = re.compile(r"\s*+game\s++(\d{1,6})\s*+$", re.I)
 _HEADER = re.compile(r"\s*+;\s*+\[([^\"\]]*+)\"(.*)\"")  # the value as gnubg has it, quotes in it and all
 _ROW = re.compile(r"\s*+\d++\)")
 _SCORE = re.compile(r":[ \t]*+(\d{1,5})(?=\s|$)")
+_GAP = re.compile(r"  |\t")
 _TOKEN = re.compile(
     r"(?<!\S)(?:(?P<dice>[0-6][0-6]):|(?P<word>doubles?|redoubles?|beavers?|raccoons?|takes?|accepts?|drops?|pass(?:es)?"
     r"|rejects?|resigns?|concedes?|loss?es|loses|wins)(?!\w))",
@@ -94,8 +94,7 @@ def _split(text: str) -> list[_Text]:
             header = _HEADER.match(line.lstrip("\ufeff"))
             if header:
                 headers = pending if here.games else here.headers
-                if len(headers) < MAX_HEADERS:
-                    headers[header[1].strip()] = header[2].strip()
+                headers[header[1].strip()] = header[2].strip()
         elif (length := _LENGTH.match(line)) or _MONEY.match(line):
             if here.games:
                 here = _Text(pending)
@@ -131,9 +130,10 @@ def _match(text: _Text, name: str) -> Match:
     crawford_seen = not match.rules.crawford
     scores = (0, 0)
     for number, lines in text.games:
-        at, heading = _heading(lines, match.players if walks else None, headers)
+        at, heading = _heading(lines)
         names, scores, column = heading or (("", ""), scores, USUAL_COLUMN)
-        match = match if walks else replace(match, players=names)
+        if not walks:
+            match = replace(match, players=names)
         crawford = not crawford_seen and one_point_away(text.length, scores)
         crawford_seen = crawford_seen or crawford
         walks.append(GameWalk(match, number=number, scores=scores, crawford=crawford))
@@ -158,8 +158,17 @@ def _rules(headers: dict[str, str], name: str) -> Rules:
 
 
 def _switch(value: str) -> bool | None:
-    words = {True: ("on", "yes", "true", "1"), False: ("off", "no", "false", "0")}
-    return next((state for state, spellings in words.items() if value.lower() in spellings), None)
+    words = {
+        "on": True,
+        "yes": True,
+        "true": True,
+        "1": True,
+        "off": False,
+        "no": False,
+        "false": False,
+        "0": False,
+    }
+    return words.get(value.lower())
 
 
 # -- the line of names -----------------------------------------------------------------------------------
@@ -167,39 +176,31 @@ def _switch(value: str) -> bool | None:
 _Heading = tuple[tuple[str, str], tuple[int, int], int]
 
 
-def _heading(
-    lines: list[tuple[int, str]], players: tuple[str, str] | None, headers: dict[str, str]
-) -> tuple[int, _Heading | None]:
+def _heading(lines: list[tuple[int, str]]) -> tuple[int, _Heading | None]:
     """Return the number of lines of a game's heading, and its names, scores and second column, None without one."""
     for at, (_, line) in enumerate(lines):
-        if not line.strip():
-            continue
-        known = players or (headers.get("player 1", ""), headers.get("player 2", ""))
-        heading = _names(line, {name.lower() for name in known if name})
-        pair = re.split(r"\s{2,}+|\t", line.strip())
-        if heading is None and not _ROW.match(line) and len(pair) == 2:
-            heading = (pair[0], pair[1]), (0, 0), line.rindex(pair[1])
-        return (at, None) if heading is None else (at + 1, heading)
+        if line.strip():
+            heading = _names(line)
+            return (at, None) if heading is None else (at + 1, heading)
     return 0, None
 
 
-def _names(line: str, names: set[str]) -> _Heading | None:
-    """Parse ``NAME : 0   NAME : 0``.
+def _names(line: str) -> _Heading | None:
+    """Parse ``NAME : 0   NAME : 0``, or names without scores.
 
-    A name may hold a colon and a number: then the split into known `names` is used.
+    A name may hold a colon and a number: the first one ends at the last score before two blanks.
     """
     marks = list(_SCORE.finditer(line))
     if len(marks) < 2 or line[marks[-1].end() :].strip():
-        return None
-    last = marks[-1]
-    found: list[tuple[int, _Heading]] = []
-    for mark in marks[:-1][-8:]:
-        left = _name(line[: mark.start()])
-        right = _name(line[mark.end() : last.start()])
-        rest = line[mark.end() :]
-        worth = 2 * sum(name.lower() in names for name in (left, right)) + rest.startswith(("  ", "\t"))
-        found.append((worth, ((left, right), (int(mark[1]), int(last[1])), len(line) - len(rest.lstrip()))))
-    return max(reversed(found), key=lambda pair: pair[0])[1]  # the last of equal ones
+        pair = re.split(r"\s{2,}+|\t", line.strip())
+        if len(pair) != 2 or _ROW.match(line):
+            return None
+        return (pair[0], pair[1]), (0, 0), line.rindex(pair[1])
+    *firsts, last = marks
+    first = next((mark for mark in reversed(firsts) if _GAP.match(line, mark.end())), firsts[-1])
+    right = line[first.end() : last.start()]
+    column = len(line) - len(line[first.end() :].lstrip())
+    return (_name(line[: first.start()]), _name(right)), (int(first[1]), int(last[1])), column
 
 
 def _name(text: str) -> str:
@@ -376,32 +377,30 @@ def _printable(text: str) -> str:
 
 
 def _game_lines(match: Match, game: Game) -> list[str]:
+    usual = model.STARTS[match.rules.variation]
+    if game.start != Position(usual, usual) or any(record.kind == "set" for record in game.records):
+        raise CapabilityError(f"game {game.number}: a board or cube set by hand cannot be written as .mat")
     names = [f"{_printable(name)} : {score}" for name, score in zip(match.players, game.scores, strict=True)]
     column = max(WRITTEN_COLUMN, len(names[0]) + 3)
-    out = [f" Game {game.number}", f" {names[0]:<{column - 1}}{names[1]}"]
     rows: list[list[str]] = []
-    usual = model.STARTS[match.rules.variation]
     turned = 0
     for record in game.records:
-        if record.kind == "set" or game.start != Position(usual, usual):
-            what = "a board or cube set by hand cannot be written as .mat"
-            raise CapabilityError(f"game {game.number}: {what}")
         turned = turned + 1 if record.kind in model.OFFERS else 0
         if record.implied:
             continue
         if record.player == 0 or not rows or rows[-1][1]:
             rows.append(["", ""])
         rows[-1][record.player] = _cell(record, record.cube << turned)
-    won = ending(game)
-    last = won and (won[0], f" Wins {won[1]} point{'s' * (won[1] != 1)}" if won[1] else " Wins")
-    if last is not None and last[0] == 1 and rows and not rows[-1][1]:
-        rows[-1][1] = last[1]  # gnubg counts a pass twice where its result has a line of its own
-        last = None
-    for number, (left, right) in enumerate(rows, 1):
-        out.append(f"{number:3d}) {left:<{column - 7}}  {right}".rstrip())
-    if last is not None:
-        out.append(" " * (5 if last[0] == 0 else column) + last[1])
-    return [*out, ""]
+    below = []
+    if won := ending(game):
+        winner, points = won
+        words = f" Wins {points} point{'s' * (points != 1)}" if points else " Wins"
+        if winner == 1 and rows and not rows[-1][1]:
+            rows[-1][1] = words  # gnubg counts a pass twice where its result has a line of its own
+        else:
+            below = [" " * (column if winner else 5) + words]
+    lines = [f"{n:3d}) {left:<{column - 7}}  {right}".rstrip() for n, (left, right) in enumerate(rows, 1)]
+    return [f" Game {game.number}", f" {names[0]:<{column - 1}}{names[1]}", *lines, *below, ""]
 
 
 def _cell(record: Record, cube: int) -> str:
