@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.extras.matches import model
@@ -353,83 +354,79 @@ def _chances(cubeless: float) -> bytes:
     return b"%.6f 0.000000 0.000000 0.000000 0.000000" % min(1.0, max(0.0, (1 + cubeless) / 2))
 
 
-def write_sgf(
-    match: Match,
-    comments: Mapping[tuple[int, int], Sequence[str]] | None = None,
-    records: Mapping[tuple[int, int], bytes] | None = None,
-    luck: Mapping[tuple[int, int], bytes] | None = None,
-) -> bytes:
+@dataclass
+class Note:
+    """What is added to a node: lines of comment, and gnubg's records of the analysis and of the luck of the roll."""
+
+    lines: list[str] = field(default_factory=list)
+    analysis: bytes = b""
+    luck: bytes = b""
+
+    def comment(self) -> list[bytes]:
+        """Return the lines of comment as they are written."""
+        return [_escaped(MARK + line) for line in self.lines]
+
+
+def write_sgf(match: Match, notes: Mapping[tuple[int, int], Note] | None = None) -> bytes:
     """Return a match as .sgf, with one node for each record.
 
     Illegal plays as written, resignations in the result only.
 
-    Parameters
-    ----------
-    match : the match.
-    comments : lines of comment by (index of the game, index of the record).
-    records : gnubg's analysis records, with the same keys.
-    luck : gnubg's records of the luck of rolls, with the same keys.
+    notes : what is added, by (index of the game, index of the record).
     """
     out = []
     for number, game in enumerate(match.games):
         out.append(_root(match, number, game))
         for at, record in enumerate(game.records):
             node = _node(record)
+            note = (notes or {}).get((number, at), Note())
             if node:
-                node += (records or {}).get((number, at), b"") + (luck or {}).get((number, at), b"")
-            lines = (comments or {}).get((number, at))
-            if node and lines:
-                node += b"C[" + b"\n".join(_escaped(MARK + line) for line in lines) + b"]"
-            out.append(b"\n;" + node if node else b"")
+                out += [b"\n;", node, note.analysis, note.luck]
+                out += [b"C[", b"\n".join(note.comment()), b"]"] if note.lines else []
             after = record.after
             unwritten = not (record.legal or record.moves)
             if unwritten and after is not None and after != record.position:  # its board stands in its place
-                out.append(b"\n;" + _board_node(after, record.player) + b"PL[%c]" % b"BW"[record.player])
+                out += [b"\n;", _board_node(after, record.player), b"PL[%c]" % b"BW"[record.player]]
         out.append(b")\n")
     return b"".join(out)
 
 
-def with_comments(
-    data: bytes,
-    comments: Mapping[int, Sequence[str]],
-    records: Mapping[int, bytes] | None = None,
-    luck: Mapping[int, bytes] | None = None,
-) -> bytes:
+def with_comments(data: bytes, notes: Mapping[int, Note]) -> bytes:
     """Return an .sgf file with lines added to the comments of some nodes; earlier lines of bgfmt are replaced.
+
+    If a note has an analysis, those by bgfmt are replaced, too. An analysis of another program stays; only the luck
+    that it lacks is added.
 
     Parameters
     ----------
     data : the file.
-    comments : lines by the byte at which the node begins (a record's `at`).
-    records : gnubg's analysis records by the same keys, for nodes without an analysis or with one by bgfmt, which is
-        replaced; with None, analyses by bgfmt are left as they are.
-    luck : gnubg's records of the luck of rolls, for these nodes and for nodes of another analysis without luck.
+    notes : what is added, by the byte at which the node begins (a record's `at`).
     """
+    renew = any(note.analysis for note in notes.values())
     edits: list[tuple[int, int, bytes]] = []
-    for tree in parse(data):
-        for node in tree:
-            lines = [_escaped(MARK + line) for line in comments.get(node.begin, [])]
-            fortune = (luck or {}).get(node.begin, b"")
-            record = (records or {}).get(node.begin, b"") + fortune
-            place = node.end
-            if node.written_by_bgfmt and records is not None:
-                place = node.analysis[0][0]
-                edits += [(start, end, b"") for start, end in node.analysis]
-            if record and (node.written_by_bgfmt or not node.analysis):
-                edits.append((place, place, record))
-            elif fortune and not node.luck:
-                end = node.analysis[-1][1]
-                edits.append((end, end, fortune))
-            if node.comment is not None:
-                start, end = node.comment
-                if not lines and MARK.encode() not in data[start:end]:
-                    continue
-                old = [x for x in data[start:end].split(b"\n") if not x.startswith(MARK.encode())]
-                while old and not old[-1].strip():
-                    old.pop()
-                edits.append((start, end, b"\n".join(old + lines)))
-            elif lines:
-                edits.append((node.end, node.end, b"C[" + b"\n".join(lines) + b"]"))
+    for node in chain.from_iterable(parse(data)):
+        note = notes.get(node.begin, Note())
+        lines = note.comment()
+        record = note.analysis + note.luck
+        place = node.end
+        if node.written_by_bgfmt and renew:
+            place = node.analysis[0][0]
+            edits += [(start, end, b"") for start, end in node.analysis]
+        if record and (node.written_by_bgfmt or not node.analysis):
+            edits.append((place, place, record))
+        elif note.luck and not node.luck:
+            end = node.analysis[-1][1]
+            edits.append((end, end, note.luck))
+        if node.comment is not None:
+            start, end = node.comment
+            if not lines and MARK.encode() not in data[start:end]:
+                continue
+            old = [x for x in data[start:end].split(b"\n") if not x.startswith(MARK.encode())]
+            while old and not old[-1].strip():
+                old.pop()
+            edits.append((start, end, b"\n".join(old + lines)))
+        elif lines:
+            edits.append((node.end, node.end, b"C[" + b"\n".join(lines) + b"]"))
     out = []
     at = 0
     for start, end, text in sorted(edits):

@@ -10,7 +10,7 @@ from bgfmt.errors import FormatError
 from bgfmt.extras.matches import read
 from bgfmt.extras.matches.annotate import Judge, annotate_file
 from bgfmt.extras.matches.decisions import decisions
-from bgfmt.extras.matches.sgf import parse, with_comments, write_sgf
+from bgfmt.extras.matches.sgf import Note, parse, with_comments, write_sgf
 
 HEAD = b"(;FF[4]GM[6]MI[length:0][game:0][ws:0][bs:0]PW[a]PB[b]RU[Jacoby]RE[W+2R]"
 
@@ -21,11 +21,11 @@ def test_comments_keep_everything_else() -> None:
     assert match.players == ("a]b", "c")
     first, second = match.games[0].records
     assert [(m.start, m.end) for m in first.moves] == [(8, 5), (6, 5)]
-    once = with_comments(data, {first.at: ["x ] y"], second.at: ["z"]})
+    once = with_comments(data, {first.at: Note(["x ] y"]), second.at: Note(["z"])})
     assert b"C[mine\nbgfmt: x \\] y]" in once
     assert b"W[63]C[bgfmt: z])" in once
     first, second = read(once)[0].games[0].records
-    assert with_comments(once, {first.at: ["x ] y"], second.at: ["z"]}) == once
+    assert with_comments(once, {first.at: Note(["x ] y"]), second.at: Note(["z"])}) == once
     assert with_comments(data, {}) == data
 
 
@@ -113,14 +113,13 @@ def test_plays_that_gnubg_made_get_their_luck() -> None:
     """gnubg's statistics would show 0.000; luck that stands there already stays."""
     match = read(OWN_PLAYS)[0]
     at = [record.at for record in match.games[0].records if record.kind == "play"]
-    luck = {place: b"LU[%.5f]" % (0.1 * number) for number, place in enumerate(at, 1)}
-    records = dict.fromkeys(at, b"A[0]")
-    out = with_comments(OWN_PLAYS, {}, records, luck)
+    notes = {place: Note([], b"A[0]", b"LU[%.5f]" % (0.1 * number)) for number, place in enumerate(at, 1)}
+    out = with_comments(OWN_PLAYS, notes)
     nodes = [line for line in out.split(b"\n") if line.startswith((b";B[", b";W["))]
     assert nodes[0] == b";B[54uzuz]A[0]LU[0.10000]"
     assert nodes[1].endswith(b"-0.365433 0C 0 1 0.000000 1]LU[0.20000]")
     assert nodes[2] == OWN_PLAYS.split(b"\n")[4]
-    assert with_comments(out, {}, records, luck) == out
+    assert with_comments(out, notes) == out
 
 
 def test_the_luck_of_all_rolls_is_in_an_annotated_file(tmp_path: Path) -> None:

@@ -20,14 +20,13 @@ from bgfmt.extras import matches
 from bgfmt.extras.matches.annotate import page, text
 from bgfmt.extras.matches.annotate.judging import Judge, Judgement
 from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Total, Unread, judge_match
-from bgfmt.extras.matches.sgf import cube_record, luck_record, play_record, with_comments, write_sgf
+from bgfmt.extras.matches.sgf import Note, cube_record, luck_record, play_record, with_comments, write_sgf
 from bgfmt.game.drawing import printable
 from bgfmt.game.identifiers import position_id
 from bgfmt.storage import PathLike
 
 #: names by which files in a folder are known to be meant as matches
 SUFFIXES = frozenset([".mat", ".sgf", ".xg", ".bgf", ".ogxm", ".ogxma", ".ogxms", ".gvab", ".gam"])
-Place = tuple[int, int]  # index of a game, and of a record in it
 
 
 @dataclass
@@ -44,40 +43,28 @@ class Annotated:
         With judgements of `Judge(records=True)`, gnubg's analysis records are added unless the file has its own. No
         other byte of an .sgf file is changed.
         """
-        notes = [_notes(report) for report in self.reports]
         if not any(report.match.format == "sgf" for report in self.reports):
-            pairs = zip(self.reports, notes, strict=True)
-            return b"".join(write_sgf(report.match, *several) for report, several in pairs)
-        comments = defaultdict[int, list[str]](list)
-        records: dict[int, bytes] = {}
-        luck: dict[int, bytes] = {}
-        for report, several in zip(self.reports, notes, strict=True):
-            at = {place: report.match.games[place[0]].records[place[1]].at for place in several.comments}
-            for place, lines in several.comments.items():
-                comments[at[place]] += lines
-            records |= {at[place]: record for place, record in several.records.items()}
-            luck |= {at[place]: record for place, record in several.luck.items()}
-        return with_comments(self.data, comments, records or None, luck)
+            return b"".join(write_sgf(report.match, _notes(report)) for report in self.reports)
+        by_node: dict[int, Note] = {}
+        for report in self.reports:
+            for (game, record), note in _notes(report).items():
+                at = report.match.games[game].records[record].at
+                if at in by_node:  # a roll that implies a take
+                    note.lines = by_node[at].lines + note.lines
+                by_node[at] = note
+        return with_comments(self.data, by_node)
 
 
-class _Notes(NamedTuple):
-    """Comments, and gnubg's records of the analysis and of luck, by game and record."""
-
-    comments: dict[Place, list[str]]
-    records: dict[Place, bytes]
-    luck: dict[Place, bytes]
-
-
-def _notes(report: MatchReport) -> _Notes:
-    notes = _Notes(defaultdict(list), defaultdict(bytes), {})
+def _notes(report: MatchReport) -> dict[tuple[int, int], Note]:
+    """Return what is added to a match, by index of the game and of the record in it."""
+    notes = defaultdict[tuple[int, int], Note](Note)
     for one in report.judgements:
         decision = one.decision
-        place = decision.game, decision.record
-        notes.comments[place].append(f"{text.line(one)} [{position_id(decision.state.position)}]")
-        if data := _record(one):
-            notes.records[place] += data
+        note = notes[decision.game, decision.record]
+        note.lines.append(f"{text.line(one)} [{position_id(decision.state.position)}]")
+        note.analysis += _record(one)
         if one.play and one.ranking and one.luck is not None:
-            notes.luck[place] = luck_record(decision.player, one.luck)
+            note.luck = luck_record(decision.player, one.luck)
     return notes
 
 
