@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from html import escape
 from importlib.resources import files
+from itertools import repeat
 from urllib.parse import quote
 
 from bgfmt import __version__
@@ -49,29 +50,6 @@ NOTE = (
 )
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """One match on the page: its report, its number on the page, and the address that its positions link to."""
-
-    report: MatchReport
-    number: int
-    base: str
-
-    def anchor(self, one: Judgement) -> str:
-        """Return the id of a judgement's card within the page."""
-        decision = one.decision
-        return f"m{self.number}-{decision.game}-{decision.record}-{decision.kind.replace(' ', '-')}"
-
-    def link(self, words: str, one: Judgement) -> str:
-        """Return the words as an HTML link to the position on a page of `bgfmt serve`; plain without an address."""
-        if not self.base:
-            return words
-        met = self.report.met
-        asked = f"?p={quote(replace(one.decision.state, doubled=False).xgid, safe=':=')}"
-        asked += f"&met={quote(met.name)}" if met else ""
-        return f'<a href="{escape(self.base + asked)}">{words}</a>'
-
-
 def document(title: str, body: Iterable[str], style: str = "") -> str:
     """Return an HTML page without external resources: its title, a style sheet, and the lines of its body."""
     head = f"""<!DOCTYPE html>
@@ -110,16 +88,15 @@ def escaped(words: str, limit: int = 200) -> str:
 
 def _body(report: Report, most: int, made: date) -> Iterator[str]:
     several = len(report.matches) != 1
-    shown = {id(one): _Shown(one, number, report.page) for number, one in enumerate(report.matches, 1)}
     yield from _summary(report, made, several=several)
     worst = report.worst(most)
     if worst:
         heading = f"The {len(worst)} worst errors" if len(worst) > 1 else "The worst error"
         yield f'<h2>{heading}</h2><p class="soft">By equity lost; the dice have no part in it.</p>'
-        yield from _cards([(shown[id(one)], judgement) for one, judgement in worst], named=several)
+        yield from _cards(worst, report.page, named=several)
     cards = {id(one) for _, one in worst}
-    for one_match in shown.values():
-        yield from _match(one_match, cards, named=several)
+    for match in report.matches:
+        yield from _match(match, cards, report.page, named=several)
     if report.unread:
         yield "<h2>Not read</h2>"
         yield from (f"<p>{escaped(name)}: {escaped(why, 400)}</p>" for name, why, _ in report.unread)
@@ -154,55 +131,65 @@ def _totals(totals: list[Total]) -> str:
             tables.append(_table([heading, *players], rows))
         else:
             rows = [(player, *line) for player, line in zip(players, cells, strict=True)]
-            tables.append(f"<h3>{heading}</h3>{_table(['player', *heads], rows, wide=True)}")
+            tables.append(f"<h3>{heading}</h3>{_table(['player', *heads], rows, 'wide')}")
     return f'<div class="{"figures" if len(totals) <= FEW_PLAYERS else "players"}">{"".join(tables)}</div>'
 
 
-def _table(heads: list[str], rows: Iterable[Iterable[str]], *, wide: bool = False) -> str:
-    """Format a table; the first cell of each row is its head, and a `wide` one shows a row as a block on a phone."""
+def _table(
+    heads: list[str],
+    rows: Iterable[Iterable[str]],
+    kind: str = "small",
+    row_kinds: Iterable[str] = repeat(""),
+) -> str:
+    """Format a table; the first cell of each row is its head.
+
+    kind : class of the table; a "wide" one shows a row as a block on a phone. row_kinds : class of each row.
+    """
     columns = "".join(f"<th>{head}</th>" for head in heads)
     lines = []
-    for first, *rest in rows:
-        cells = "".join(_cell(head, cell) for head, cell in zip(heads[1:], rest, strict=True))
-        lines.append(f'<tr><th scope="row">{first}</th>{cells}</tr>')
-    name = "wide" if wide else "small"
-    return f'<table class="{name}"><thead><tr>{columns}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
-
-
-def _cell(head: str, words: str, name: str = "") -> str:
-    kind = f' class="{name}"' if name else ""
-    return f'<td{kind} data-head="{head}">{words}</td>'
+    for (first, *rest), row_kind in zip(rows, row_kinds, strict=False):
+        cells = "".join(
+            f'<td data-head="{head}">{cell}</td>' for head, cell in zip(heads[1:], rest, strict=True)
+        )
+        lines.append(f'<tr class="{row_kind}"><th scope="row">{first}</th>{cells}</tr>')
+    return f'<table class="{kind}"><thead><tr>{columns}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
 
 
 # -- decisions with their boards -------------------------------------------------------------------------
 
 
-def _cards(judgements: list[tuple[_Shown, Judgement]], *, named: bool) -> Iterator[str]:
+def _cards(judgements: list[tuple[MatchReport, Judgement]], base: str, *, named: bool) -> Iterator[str]:
     yield '<div class="cards">'
-    yield from (_card(shown, one, named=named) for shown, one in judgements)
+    yield from (_card(report, one, base, named=named) for report, one in judgements)
     yield "</div>"
 
 
-def _card(shown: _Shown, one: Judgement, *, named: bool) -> str:
+def _link(words: str, report: MatchReport, one: Judgement, base: str) -> str:
+    """Return the words as an HTML link to the position on the page of `bgfmt serve` at `base`, plain without one."""
+    if not base:
+        return words
+    asked = f"?p={quote(replace(one.decision.state, doubled=False).xgid, safe=':=')}"
+    asked += f"&met={quote(report.met.name)}" if report.met else ""
+    return f'<a href="{escape(base + asked)}">{words}</a>'
+
+
+def _card(report: MatchReport, one: Judgement, base: str, *, named: bool) -> str:
     decision = one.decision
     state = one.decision.state
-    file = f"{escaped(shown.report.file)}, " if named else ""
+    file = f"{escaped(report.file)}, " if named else ""
     dice = f" {state.dice[0]}-{state.dice[1]}" if state.dice else ""
-    heading = f"{_where(one)}: {_player(state, decision.player)} {ACTIONS[decision.kind]}{dice}"
+    where = f"Game {decision.game + 1}, move {decision.move}"
+    heading = f"{where}: {_player(state, decision.player)} {ACTIONS[decision.kind]}{dice}"
     certainty = text.certainty(one)
     said = [*text.explanation_lines(one), f"{certainty[:1].upper()}{certainty[1:]}."]
     lines = "".join(f'<p class="soft">{escaped(words)}</p>' for words in said)
-    identifier = shown.link(f"<code>{escape(gnubg_id(state))}</code>", one)
+    identifier = _link(f"<code>{escape(gnubg_id(state))}</code>", report, one, base)
     return (
-        f'<article class="card" id="{shown.anchor(one)}"><h3>{file}{heading}</h3>'
+        f'<article class="card"><h3>{file}{heading}</h3>'
         f'<p class="soft">{_situation(state)}</p>'
         f"{_side(state, 1 - state.turn, one)}{board(state)}{_side(state, state.turn, one)}"
         f"{_compare(one)}<p>{escaped(text.verdict(one))}</p>{lines}<p>{identifier}</p></article>"
     )
-
-
-def _where(one: Judgement) -> str:
-    return f"Game {one.decision.game + 1}, move {one.decision.move}"
 
 
 def _player(state: GameState, player: int) -> str:
@@ -265,38 +252,37 @@ def _percent(chance: float | None, *, about: bool) -> str:
 # -- a match ---------------------------------------------------------------------------------------------
 
 
-def _match(shown: _Shown, cards: set[int], *, named: bool) -> Iterator[str]:
+def _match(report: MatchReport, cards: set[int], base: str, *, named: bool) -> Iterator[str]:
     """Yield a match: its totals if there are several matches, errors without a card so far, and all its decisions."""
-    report = shown.report
     if named:
         yield f"<h2>{escaped(report.file)}: {escaped(text.title(report))}</h2>"
         yield f'<p class="soft">{escaped(text.coverage(report))}.</p>'
         yield _totals(report.totals) if report.judgements else ""
-    rest = [one for one in report.judgements if one.error and id(one) not in cards]
+    rest = [(report, one) for one in report.judgements if one.error and id(one) not in cards]
     if rest:
         yield f"<details><summary>{pluralize(len(rest), 'more error' if cards else 'error')}, with boards</summary>"
-        yield from _cards([(shown, one) for one in rest], named=False)
+        yield from _cards(rest, base, named=False)
         yield "</details>"
     if report.judgements:
         values = ["equity", "equity lost"] if report.met is None else ["MWC, equity", "MWC, equity lost"]
         heads = ["where", "player", "roll", "done", "best", *values, "verdict", "remarks"]
-        columns = "".join(f"<th>{head}</th>" for head in heads)
+        rows = (_row(report, one, base) for one in report.judgements)
+        verdicts = (one.verdict for one in report.judgements)
         yield f"<details><summary>All {pluralize(len(report.judgements), 'decision')}</summary>"
-        yield f'<table class="wide list"><thead><tr>{columns}</tr></thead><tbody>'
-        yield from (_row(shown, one, heads) for one in report.judgements)
-        yield "</tbody></table></details>"
+        yield _table(heads, rows, "wide list", verdicts)
+        yield "</details>"
     if report.problems:
         yield f"<details><summary>{pluralize(len(report.problems), 'problem')} in the record</summary>"
         yield from (f"<p>{escaped(problem, 400)}</p>" for problem in report.problems)
         yield "</details>"
 
 
-def _row(shown: _Shown, one: Judgement, heads: list[str]) -> str:
+def _row(report: MatchReport, one: Judgement, base: str) -> list[str]:
     decision = one.decision
     state = one.decision.state
-    where = shown.link(f"{decision.game + 1}.{decision.move}", one)
     right = one.loss is not None and one.loss <= ERROR
-    cells = [
+    return [
+        _link(f"{decision.game + 1}.{decision.move}", report, one, base),
         _player(state, decision.player),
         f"{state.dice[0]}-{state.dice[1]}" if state.dice else "",
         escaped(one.did),
@@ -306,9 +292,6 @@ def _row(shown: _Shown, one: Judgement, heads: list[str]) -> str:
         one.verdict,
         escaped("; ".join(text.remarks(one)), 400),
     ]
-    kinds = ["", "", "", "", "n", "n", "v", ""]
-    filled = "".join(map(_cell, heads[1:], cells, kinds))
-    return f'<tr class="{one.verdict}"><th scope="row">{where}</th>{filled}</tr>'
 
 
 RENDERERS.append(page)
