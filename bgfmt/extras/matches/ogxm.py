@@ -151,53 +151,40 @@ _PLY_2 = Prefixed(_NUMBER, Struct(
 STRUCTURES = {"header": _HEADER, "chunk": _CHUNK_1, "section": _SECTION_2}
 
 
-@dataclass
 class Source:
-    """Cursor over a range of bytes."""
+    """Bytes from which structures are read one after another.
 
-    data: bytes
-    at: int
-    end: int
-    name: str
+    begin : offset of the bytes in the file, which errors name.
+    """
 
-    def bad(self, expected: str, found: object) -> FormatError:
-        return FormatError(f"{self.name}: byte {self.at}: expected {expected}, found {found}")
+    def __init__(self, data: bytes, name: str, begin: int = 0) -> None:
+        self.stream = io.BytesIO(data)
+        self.name = name
+        self.begin = begin
+        self.end = begin + len(data)
 
-    def take(self, size: int, what: str) -> bytes:
-        if size > self.end - self.at:
-            raise self.bad(f"{size} bytes of {what}", f"{self.end - self.at}")
-        self.at += size
-        return self.data[self.at - size : self.at]
-
-    def byte(self) -> int:
-        return self.take(1, "data")[0]
+    @property
+    def at(self) -> int:
+        """Return the offset in the file of what is read next."""
+        return self.begin + self.stream.tell()
 
     def parse(self, layout: Construct, what: str) -> Any:
-        """Read the structure that begins at the cursor; FormatError names the field that cannot be read.
+        """Read a structure; FormatError names the field that cannot be read.
 
         what : name of the structure, for the error.
         """
-        stream = io.BytesIO(self.data)  # shares the bytes
-        stream.seek(self.at)
+        at = self.at
         try:
-            parsed = layout.parse_stream(stream)
+            return layout.parse_stream(self.stream)
         except ConstructError as error:
             *_, part = error.path.split(" -> ")
             reason = str(error).splitlines()[-1]
-            raise FormatError(f"{self.name}: byte {self.at}: {what}: {part}: {reason}") from None
-        if stream.tell() > self.end:
-            raise self.bad(what, f"{self.end - self.at} bytes")
-        self.at = stream.tell()
-        return parsed
+            raise FormatError(f"{self.name}: byte {at}: {what}: {part}: {reason}") from None
 
     def part(self, size: int, what: str) -> Source:
-        """Return a cursor over the next `size` bytes, which this one skips.
-
-        what : name of these bytes, for the error.
-        """
+        """Return the next `size` bytes as a source of their own."""
         begin = self.at
-        self.take(size, what)
-        return Source(self.data, begin, begin + size, self.name)
+        return Source(self.parse("bytes" / Bytes(size), what), self.name, begin)
 
 
 def _text(data: bytes | None) -> str:
@@ -300,23 +287,23 @@ def read(data: bytes, name: str = "<ogxm>") -> Iterator[Match]:
 
 
 def _read_match(data: bytes, begin: int, name: str) -> tuple[Match, int]:
-    source = Source(data, begin, len(data), name)
-    header = source.parse(_HEADER, "OGXM")
+    header = Source(data[begin : begin + _HEADER.sizeof()], name, begin).parse(_HEADER, "OGXM")
     if header.major not in (1, 2) or header.least > 2:
-        source.at = begin + 4
-        raise source.bad("version 1 or 2", f"{header.major}, for readers of {header.least}")
+        found = f"{header.major}, for readers of {header.least}"
+        raise FormatError(f"{name}: byte {begin + 4}: expected version 1 or 2, found {found}")
     size = header.size
     if not 20 <= size <= len(data) - begin:
-        source.at = begin + 12
-        raise source.bad(f"a size up to {len(data) - begin}", size)
-    source.end = begin + size
-    return (_read_version_1 if header.major == 1 else _read_version_2)(source, begin), size
+        most = len(data) - begin
+        raise FormatError(f"{name}: byte {begin + 12}: expected a size up to {most}, found {size}")
+    source = Source(data[begin : begin + size], name, begin)
+    source.parse(_HEADER, "OGXM")
+    return (_read_version_1 if header.major == 1 else _read_version_2)(source), size
 
 
 # -- version 1 -------------------------------------------------------------------------------------------
 
 
-def _read_version_1(source: Source, begin: int) -> Match:
+def _read_version_1(source: Source) -> Match:
     source.parse(_FLAGS_1, "flags")
     match_chunk: Source | None = None
     games: list[Source] = []
@@ -327,10 +314,10 @@ def _read_version_1(source: Source, begin: int) -> Match:
             match_chunk = chunk
         elif head.letters == b"GAME":
             games.append(chunk)
-    if source.parse(_END_1, "END! and the size").size != source.end - begin:
-        raise source.bad("END! and the size", "something else")
+    if source.parse(_END_1, "END! and the size").size != source.end - source.begin:
+        raise FormatError(f"{source.name}: byte {source.end - 4}: expected the size of the match after END!")
     if match_chunk is None:
-        raise FormatError(f"{source.name}: byte {begin}: no match header (MHDR)")
+        raise FormatError(f"{source.name}: byte {source.begin}: no match header (MHDR)")
     header = match_chunk.parse(_MATCH_1, "the match header")
     rules = Rules(header.rules.crawford, header.rules.jacoby, header.rules.beavers)
     players = (_text(header.white), _text(header.black))
@@ -359,16 +346,16 @@ def _read_game_1(chunk: Source, walk: GameWalk) -> None:
     if game.start_2 is not None and (board := _position((game.start + game.start_2)[:26], walk, 0)):
         walk.begin(board)
     for at in range(1, game.plies + 1):
-        head = chunk.byte()
+        head = chunk.parse(Int8ul, "a ply")
         ply = Ply(head & 31, 0 if head & 32 else 1)
         if ply.action <= 20:
-            steps = chunk.take(_dice_count(ply.action), "steps")
+            steps = chunk.parse(Bytes(_dice_count(ply.action)), "steps")
             ply.steps = [step for step in steps if step]
         elif ply.action == 31:
             if head & 64:
-                both = chunk.byte()
+                both = chunk.parse(Int8ul, "dice")
                 ply.dice = (both & 15, both >> 4)
-            ply.board = chunk.take(26, "a board")
+            ply.board = chunk.parse(_BOARD, "a board")
         add_ply(walk, ply, at)
 
 
@@ -380,7 +367,7 @@ def _dice_count(action: int) -> int:
 # -- version 2 -------------------------------------------------------------------------------------------
 
 
-def _read_version_2(source: Source, begin: int) -> Match:
+def _read_version_2(source: Source) -> Match:
     match_section: Source | None = None
     games: list[Source] = []
     notes: list[str] = []
@@ -397,13 +384,14 @@ def _read_version_2(source: Source, begin: int) -> Match:
             games.append(section)
         elif letters == b"CSUM":
             stored = section.parse(_CHECKSUM_2, "a checksum").digest
-            if stored is not None and int.from_bytes(stored, "little") != zlib.crc32(source.data[begin:at]):
+            checked = source.stream.getbuffer()[: at - source.begin]
+            if stored is not None and int.from_bytes(stored, "little") != zlib.crc32(checked):
                 notes.append("the checksum of the file is wrong")
         elif head.flags & 1:
             unknown = f"a section {letters!r} that is required and unknown"
             raise FormatError(f"{source.name}: byte {at}: {unknown}")
     if match_section is None:
-        raise FormatError(f"{source.name}: byte {begin}: no match header (MTCH)")
+        raise FormatError(f"{source.name}: byte {source.begin}: no match header (MTCH)")
     header = match_section.parse(_MATCH_2, "the match header")
     if header.variant > 1:
         other = f"variant {header.variant} is neither backgammon nor Nackgammon"
@@ -417,22 +405,22 @@ def _read_version_2(source: Source, begin: int) -> Match:
     crawford_seen = bool(header.mask >> 11 & 1) or not rules.crawford
     length = min(header.length, 99_999)
     usual = Match(players, length, rules=rules, format=NAME, unit="ply", notes=tuple(notes))
-    starts = [usual, replace(usual, rules=replace(rules, variation="nackgammon"))][: header.variant + 1]
+    variations = [usual, replace(usual, rules=replace(rules, variation="nackgammon"))][: header.variant + 1]
     walks = list[GameWalk]()
     for number, section in enumerate(games, 1):
         crawford = not crawford_seen and one_point_away(usual.length, scores)
         crawford_seen = crawford_seen or crawford
-        several = [GameWalk(match, number=number, scores=scores, crawford=crawford) for match in starts]
+        several = [GameWalk(match, number=number, scores=scores, crawford=crawford) for match in variations]
         for walk in several:
+            section.stream.seek(0)
             _read_game_2(section, walk)
         # files that say Nackgammon were met with games from the usual start: the start that fits is taken
         walks.append(min(several, key=lambda walk: (walk.stopped, len(walk.problems))))
         scores = _score_after(walks[-1])
-    return finish_match(starts[-1], walks)
+    return finish_match(variations[-1], walks)
 
 
 def _read_game_2(section: Source, walk: GameWalk) -> None:
-    section = replace(section)  # it may be read for another start, too
     game = section.parse(_GAME_2, "a game")
     if game.winner in (0, 1):
         walk.result = Result(game.winner, min(game.points or 0, 99_999))
@@ -454,10 +442,10 @@ def _seat(owner: int | None) -> int | None:
 
 def _read_plies_2(section: Source) -> Iterator[Ply]:
     while section.at < section.end:
-        head = section.byte()
+        head = section.parse(Int8ul, "a ply")
         ply = Ply(head & 63, head >> 6 & 1)
         if ply.action <= 20:
-            steps = (section.byte() for _ in range(_dice_count(ply.action)))
+            steps = (section.parse(Int8ul, "a step") for _ in range(_dice_count(ply.action)))
             ply.steps = list(takewhile(bool, steps))
         if head & 128:
             more = section.parse(_PLY_2, "a ply")
