@@ -102,11 +102,19 @@ class Record:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the record (an event of a game) as a dictionary for JSON."""
-        out: dict[str, Any] = {"kind": self.kind, "player": self.player, "turn": self.turn}
-        out |= {"position_id": position_id(self.position), "cube": self.cube, "owner": self.owner}
-        out |= {"dice": self.dice and list(self.dice), "at": self.at}
+        out: dict[str, Any] = {
+            "kind": self.kind,
+            "player": self.player,
+            "turn": self.turn,
+            "position_id": position_id(self.position),
+            "cube": self.cube,
+            "owner": self.owner,
+            "dice": self.dice and list(self.dice),
+            "at": self.at,
+        }
         if self.after is not None:
-            out |= {"play": notation(self.moves), "legal": self.legal}
+            out["play"] = notation(self.moves)
+            out["legal"] = self.legal
             out["position_id_after"] = position_id(self.after)
         if self.implied:
             out["implied"] = True
@@ -168,10 +176,15 @@ class Game:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the game and its records as a dictionary for JSON."""
-        out: dict[str, Any] = {"number": self.number, "scores": list(self.scores), "crawford": self.crawford}
-        out |= {"start": position_id(self.start), "result": self.result and asdict(self.result)}
-        out["records"] = [record.as_dict() for record in self.records]
-        return out | {"problems": list(self.problems)}
+        return {
+            "number": self.number,
+            "scores": list(self.scores),
+            "crawford": self.crawford,
+            "start": position_id(self.start),
+            "result": self.result and asdict(self.result),
+            "records": [record.as_dict() for record in self.records],
+            "problems": list(self.problems),
+        }
 
 
 @dataclass(frozen=True)
@@ -214,42 +227,41 @@ class Match:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the whole match as a dictionary for JSON; positions are Position IDs with the side on roll first."""
-        out = {"format": self.format, "players": list(self.players), "length": self.length}
-        out |= {"rules": asdict(self.rules), "event": self.event, "place": self.place, "date": self.date}
-        out |= {"round": self.round, "headers": dict(self.headers), "unit": self.unit}
-        games = [game.as_dict() for game in self.games]
-        return out | {"games": games, "problems": list(self.problems)}
+        return {
+            "format": self.format,
+            "players": list(self.players),
+            "length": self.length,
+            "rules": asdict(self.rules),
+            "event": self.event,
+            "place": self.place,
+            "date": self.date,
+            "round": self.round,
+            "headers": dict(self.headers),
+            "unit": self.unit,
+            "games": [game.as_dict() for game in self.games],
+            "problems": list(self.problems),
+        }
 
 
 # -- whether results, boards, cubes and scores agree --------------------------------------------------
 
 
-def outcome(game: Game, jacoby: bool | None = False) -> tuple[int, tuple[int, ...]] | None:
-    """Return who wins a game by its last record, and how many points that may be.
+def outcome(game: Game) -> tuple[int, int] | None:
+    """Return who wins a game by its last record, and how many points.
 
-    Parameters
-    ----------
-    game : a game whose last record is the last chequer borne off, a pass or a resignation.
-    jacoby : False if gammons count although nobody has doubled; otherwise both values are possible.
-
-    Returns
-    -------
-    (winner, points), where `points` has one value or several possible ones; None if the records do not end the game.
+    None if the last record is neither the last chequer borne off nor a pass nor a resignation with its points.
     """
     last = game.records[-1] if game.records else None
     if last is None:
         return None
     if last.kind == "resign":
-        return (1 - last.player, (last.points,)) if last.points else None
+        return (1 - last.player, last.points) if last.points else None
     if last.kind == "drop":
         offers = list(takewhile(lambda record: record.kind in OFFERS, reversed(game.records[:-1])))
-        return 1 - last.player, (last.cube << max(0, len(offers) - 1),)
+        return 1 - last.player, last.cube << max(0, len(offers) - 1)
     if last.kind == "play" and last.after is not None and not last.after.us.chequers:
         loser = last.after.them
-        points = last.cube * (1 if loser.chequers < 15 else 2 if loser.highest <= 18 else 3)
-        # gnubg writes Jacoby for any money session it imports, so its being named proves nothing
-        sure = last.owner is not None or last.cube > 1 or jacoby is False
-        return last.player, (points,) if sure else (last.cube, points)
+        return last.player, last.cube * (1 if loser.chequers < 15 else 2 if loser.highest <= 18 else 3)
     return None
 
 
@@ -258,10 +270,7 @@ def ending(game: Game) -> tuple[int, int] | None:
 
     points : 0 if unknown.
     """
-    if game.result is not None:
-        return game.result.winner, game.result.points
-    won = outcome(game)
-    return won and (won[0], won[1][-1])
+    return outcome(game) if game.result is None else (game.result.winner, game.result.points)
 
 
 def check_results(match: Match) -> Match:
@@ -269,44 +278,44 @@ def check_results(match: Match) -> Match:
 
     The last game may count more or fewer points than its board, because the match was over with it.
     """
-    jacoby = match.rules.jacoby if not match.length else False
     games = [
-        replace(game, problems=(*game.problems, *_disagreements(match, game, after, jacoby)))
+        replace(game, problems=(*game.problems, *_disagreements(match, game, after)))
         for game, after in zip_longest(match.games, match.games[1:])
     ]
     return replace(match, games=tuple(games))
 
 
-def _disagreements(match: Match, game: Game, following: Game | None, jacoby: bool | None) -> list[str]:
+def _disagreements(match: Match, game: Game, following: Game | None) -> list[str]:
     out = []
-    won = outcome(game, jacoby)
-    claim = game.result if game.result and game.result.winner >= 0 else None
+    claim = game.result
     last = game.records[-1] if game.records else None
+    won = outcome(game)
+    points = {won[1]} if won else set()  # that it may have been; none if it may be any number
     if won is None and last is not None and last.kind == "resign":
-        won = 1 - last.player, ()  # of points that are not said
-    if won is not None and claim is not None:
-        winner, points = won
+        won = 1 - last.player, 0
+    elif last and last.kind == "play" and last.cube == 1 and last.owner is None and points:
+        # gnubg writes Jacoby for any money session it imports, so its being named proves nothing
+        points |= set() if match.length or match.rules.jacoby is False else {1}
+    if won and last and claim:
+        winner, full = won
         need = match.length - game.scores[winner] if match.length else 0
         # a last game is written down capped at the length, or in full, or, where Jacoby held, without its gammon
-        cube = game.records[-1].cube
-        capped = following is None and (0 < need <= max((*points, claim.points)) or claim.points == cube)
-        if claim.winner != winner or (points and claim.points not in (0, *points) and not capped):
-            ours = " or ".join(map(str, points)) or "the game"
+        capped = following is None and (0 < need <= max(full, claim.points) or claim.points == last.cube)
+        if claim.winner != winner or (points and claim.points not in {0, *points} and not capped):
             out.append(
                 f"game {game.number}: the file says that player {claim.winner + 1} wins {claim.points}, "
-                f"its records that player {winner + 1} wins {ours}"
+                f"its records that player {winner + 1} wins {full or 'the game'}"
             )
-    if won is None and claim is not None:
-        won = claim.winner, ()  # the points of a forfeit may be any
-    if following is not None and following.number == game.number + 1 and won is not None:
-        winner, points = won
+    elif claim:
+        won = claim.winner, 0  # the points of a forfeit may be any
+    if won and following is not None and following.number == game.number + 1:
+        winner, full = won
         before = game.scores
         scores = following.scores
         gained, lost = (scores[player] - before[player] for player in (winner, 1 - winner))
-        if lost or gained not in (points or range(1, 1 << 30)):
-            words = " or ".join(map(str, points)) or "the game"
+        if lost or gained < 1 or (points and gained not in points):
             out.append(
                 f"game {game.number}: the score after it is {scores[0]}-{scores[1]}, "
-                f"though player {winner + 1} won {words} from {before[0]}-{before[1]}"
+                f"though player {winner + 1} won {full or 'the game'} from {before[0]}-{before[1]}"
             )
     return out

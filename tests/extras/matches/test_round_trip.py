@@ -64,10 +64,10 @@ def test_games_by_chance(seed: int, length: int, plies: int) -> None:
         walk = game(source, length, scores, number, plies)
         walks.append(walk.finish())
         found = outcome(walks[-1])
-        if found is None or (length and scores[found[0]] + found[1][-1] >= length - 1):
+        if found is None or (length and scores[found[0]] + found[1] >= length - 1):
             break
         won = [scores[0], scores[1]]
-        won[found[0]] += found[1][-1]
+        won[found[0]] += found[1]
         scores = (won[0], won[1])
     match = check_results(
         Match(("Ann", "Bob"), length, tuple(walks), Rules(jacoby=None if length else False))

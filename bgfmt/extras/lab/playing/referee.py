@@ -188,7 +188,7 @@ def play_game(
     if ending is None:
         return game
     winner, points = ending
-    return replace(game, result=Result(winner, points[-1], resigned=game.records[-1].kind == "resign"))
+    return replace(game, result=Result(winner, points, resigned=game.records[-1].kind == "resign"))
 
 
 def play_match(

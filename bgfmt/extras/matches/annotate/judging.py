@@ -237,26 +237,37 @@ class Judgement:
         def values_of(names: str) -> dict[str, Any]:
             return {name: to_plain(getattr(self, name)) for name in names.split()}
 
-        out: dict[str, Any] = {
-            "game": decision.game + 1,
-            "record": decision.record + 1,
-            "move": decision.move,
-        }
-        out |= {"player": decision.player, "name": state.names[decision.player], "decision": decision.kind}
-        out |= {"kind": "play" if self.play else "cube", "position_id": position_id(state.position)}
-        out |= {"gnubg_id": gnubg_id(state), "position": str(state.position), "dice": to_plain(state.dice)}
-        out |= {"cube": state.cube_value, "cube_owner": decision.cube, "away": to_plain(state.away)}
-        out |= {"crawford": state.crawford} | values_of("did best verdict equity best_equity")
-        out |= {"equity_lost": self.loss} | values_of("mwc best_mwc loss_mwc")
-        out |= {"loss_emg": None if state.money else self.loss, "points_lost": self.points}
-        out |= {"cubeless_equity_lost": self.cubeless_loss}
-        out |= values_of(
-            "choices forced error close approximate measure source table max_error gammons note method"
+        return (
+            {
+                "game": decision.game + 1,
+                "record": decision.record + 1,
+                "move": decision.move,
+                "player": decision.player,
+                "name": state.names[decision.player],
+                "decision": decision.kind,
+                "kind": "play" if self.play else "cube",
+                "position_id": position_id(state.position),
+                "gnubg_id": gnubg_id(state),
+                "position": str(state.position),
+                "dice": to_plain(state.dice),
+                "cube": state.cube_value,
+                "cube_owner": decision.cube,
+                "away": to_plain(state.away),
+                "crawford": state.crawford,
+            }
+            | values_of("did best verdict equity best_equity")
+            | {"equity_lost": self.loss}
+            | values_of("mwc best_mwc loss_mwc")
+            | {"loss_emg": None if state.money else self.loss, "points_lost": self.points}
+            | {"cubeless_equity_lost": self.cubeless_loss}
+            | values_of(
+                "choices forced error close approximate measure source table max_error gammons note method"
+            )
+            | {"millipoints": None if self.loss is None else 1000 * self.loss}
+            | {f"class_{program}": self.class_of(program) for program in CLASSES}
+            | values_of("luck luck_mwc action advice insight")
+            | {"file_analysis": self.file and asdict(self.file)}
         )
-        out |= {"millipoints": None if self.loss is None else 1000 * self.loss}
-        out |= {f"class_{program}": self.class_of(program) for program in CLASSES}
-        out |= values_of("luck luck_mwc action advice insight")
-        return out | {"file_analysis": None if self.file is None else asdict(self.file)}
 
 
 #: most pairs of boards times cube states calculated for one question, a third of a second; what comes up later in

@@ -194,18 +194,33 @@ class MatchReport:
         """Return the match and its totals, without its decisions, as a dictionary for JSON."""
         met = self.met
         match = self.match
-        out: dict[str, Any] = {"file": self.file, "number": self.number, "players": list(match.players)}
-        out |= {"match_length": match.length, "games": len(match.games)}
-        out["judged"] = "money" if met is None else "match"
-        out["met"] = None if met is None else {"name": met.name, "digest": met.digest}
-        out |= {"decisions_met": self.decisions, "races": self.races}
-        out |= {"decisions_covered": len(self.judgements), "beyond": self.beyond}
-        out |= {"totals": [total.as_dict() for total in self.totals], "problems": self.problems}
-        out |= {"folder": self.folder, "date": match.date, "event": match.event}
-        out |= {"round": match.round, "place": match.place}
-        games = (({"game": game.number, "scores": list(game.scores)}, totals) for game, totals in self.games)
-        return out | {
-            "by_game": [facts | {"totals": [t.as_dict() for t in totals]} for facts, totals in games]
+        return {
+            "file": self.file,
+            "number": self.number,
+            "players": list(match.players),
+            "match_length": match.length,
+            "games": len(match.games),
+            "judged": "money" if met is None else "match",
+            "met": None if met is None else {"name": met.name, "digest": met.digest},
+            "decisions_met": self.decisions,
+            "races": self.races,
+            "decisions_covered": len(self.judgements),
+            "beyond": self.beyond,
+            "totals": [total.as_dict() for total in self.totals],
+            "problems": self.problems,
+            "folder": self.folder,
+            "date": match.date,
+            "event": match.event,
+            "round": match.round,
+            "place": match.place,
+            "by_game": [
+                {
+                    "game": game.number,
+                    "scores": list(game.scores),
+                    "totals": [total.as_dict() for total in totals],
+                }
+                for game, totals in self.games
+            ],
         }
 
 
