@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -11,6 +12,17 @@ import click
 from bgfmt.cli.options import combine
 
 __all__ = ["address_options", "check_host_name", "choice_option", "number_option", "resume_option"]
+
+
+class FloatRange(click.FloatRange):
+    """A range of floats that does not include NaN."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number; click.BadParameter for one outside the range, or NaN."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,7 +38,7 @@ def number_option(*names: str, least: float, most: float | None = None, **more: 
     It is an integer unless one of the limits or the default is a float. names, more : as for `click.option`.
     """
     whole = float not in map(type, (least, most, more.get("default")))
-    kind: Any = click.IntRange if whole else click.FloatRange
+    kind: Any = click.IntRange if whole else FloatRange
     return click.option(*names, type=kind(least, most), show_default="default" in more, **more)
 
 

@@ -267,7 +267,6 @@ CONFLICTS = [
     ["exam", "--ask", "--against", "bkg"],
     ["exam", "--make", "money", "--score", "3-5", "-o", "OUT.npz"],
     ["exam", "--make", "money", "--kind", "play", "-o", "OUT.npz"],
-    ["exam", "--make", TS, "--error", "0.1", "-o", "OUT.npz"],
     ["exam", "--make", MATCH, "--count", "3", "-o", "OUT.npz"],
     ["exam", "--make", TS, "--make", OS, "-o", "OUT.npz"],
     ["solve", "hypergammon-met", "3", "--table", HYPER, "--chequers", "1", "-o", "OUT.xml"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import redirect_stdout
+from contextlib import ExitStack, redirect_stdout, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -73,10 +73,6 @@ EXAM_OPTIONS = "against timeout worst least threads resume as_json"
     "--count", least=1, most=10_000_000, metavar="N", help="With --make: how many questions to draw."
 )
 @click.option("--cubeless", is_flag=True, help="With --make: make questions without a cube.")
-@number_option(
-    "--error", least=0, most=1, default=0, metavar="E",
-    help="With --make from match files: roll out cube actions of long races to this standard error.",
-)  # fmt: skip
 @options.threads_option
 @options.force_option
 @resume_option
@@ -85,7 +81,7 @@ EXAM_OPTIONS = "against timeout worst least threads resume as_json"
 def exam(
     engine: str | None, name: str, against: str | None, scores: tuple[str, ...], kinds: tuple[str, ...],
     sample: int | None, seed: int, ask: bool, listing: bool, make: tuple[str, ...], count: int | None,
-    cubeless: bool, error: float, **how: Any,
+    cubeless: bool, **how: Any,
 ) -> int:  # fmt: skip
     """Benchmark ENGINE by a set of plays, doubles, takes and equities with exact answers.
 
@@ -105,16 +101,15 @@ def exam(
         for key, recipe in making.RECIPES.items():
             about = f"about {recipe.count:,}"
             click.echo(f"{key:<16} {about:>12}  {recipe.purpose}")
-        matches = making.load_named("matches")  # shipped, not built from a recipe
-        click.echo(f"{matches.name:<16} {len(matches):>12,}  {matches.purpose}")
+        for key in ("races", "matches"):  # shipped, and not built from a recipe
+            shipped = making.load_named(key)
+            click.echo(f"{key:<16} {len(shipped):>12,}  {shipped.purpose}")
         return 0
-    if not (how["timeout"] > 0 and how["least"] >= 0):
-        raise click.UsageError("--timeout and --least must be numbers, not nan")
     say: Any = (lambda text: None) if how["quiet"] else partial(click.echo, err=True)
     if make:
         options.refuse_ignored("--make", f"engine name sample ask {EXAM_OPTIONS}")
-        return _make(make, how["output"], count, seed, cubeless, kinds, error, how["force"], say)
-    options.refuse_ignored("an exam", "count cubeless error" + " seed" * (sample is None))
+        return _make(make, how["output"], count, seed, cubeless, kinds, how["force"], say)
+    options.refuse_ignored("an exam", "count cubeless" + " seed" * (sample is None))
     chosen = _select_questions(making.load_named(name, say), scores, kinds, sample, seed)
     if ask:
         options.refuse_ignored("--ask", f"engine output force {EXAM_OPTIONS}")
@@ -183,39 +178,41 @@ def _select_questions(
 
 def _make(
     what: tuple[str, ...], output: str | None, count: int | None, seed: int, cubeless: bool, kinds: tuple[str, ...],
-    error: float, force: bool, say: Any,
+    force: bool, say: Any,
 ) -> int:  # fmt: skip
     """Build a set by name, from a table or from match files, and write it."""
     if output is None:
         raise click.UsageError("--make needs the file to write: -o FILE")
     by = f"--make {what[0]}"
-    several = click.UsageError(f"{by} cannot be combined with other files; only match files can be several")
-    if what[0] in making.RECIPES:
-        if len(what) > 1:
-            raise several
-        options.refuse_ignored(by, "scores kinds cubeless error")
-        made = making.make(what[0], count, seed)
-    else:
-        try:
-            with open_database(what[0]) as db:
-                if len(what) > 1:
-                    raise several
-                options.refuse_ignored(by, "scores error")
-                made = making.from_table(
-                    db.table, count or 20_000, seed, kinds=kinds or KINDS, cubeless=cubeless
-                )
+    named = what[0] in making.RECIPES
+    with ExitStack() as stack:
+        db = None
+        if not named:
+            with suppress(UnknownFormatError):
+                db = stack.enter_context(open_database(what[0]))
+        if len(what) > 1 and (named or db):
+            raise click.UsageError(
+                f"{by} cannot be combined with other files; only match files can be several"
+            )
+        if named:
+            options.refuse_ignored(by, "scores kinds cubeless")
+            made = making.make(what[0], count, seed)
+        elif db:
+            options.refuse_ignored(by, "scores")
+            count = count or 20_000
+            made = making.from_table(db.table, count, seed, kinds=kinds or KINDS, cubeless=cubeless)
             purpose = f"drawn from {os.path.basename(what[0])}"
-            how = f" --count {count or 20_000} --seed {seed}" + " --cubeless" * cubeless
+            how = f" --count {count} --seed {seed}" + " --cubeless" * cubeless
             how += "".join(f" --kind {kind}" for kind in kinds)
-        except UnknownFormatError:
+        else:
             options.refuse_ignored(by, "scores kinds cubeless count seed")
-            made = making.solve_questions(making.match_questions(what), error=error)
+            made = making.solve_questions(making.match_questions(what))
             purpose = "race decisions of recorded matches"
-            how = f" --error {error}" * (error > 0)
+            how = ""
+    if not named:
         asked = " ".join(f"--make {os.path.basename(one)}" for one in what)
-        made = replace(
-            made, name=os.path.basename(output), purpose=purpose, origin=f"bgfmt exam {asked}{how}"
-        )
+        origin = f"bgfmt exam {asked}{how}"
+        made = replace(made, name=os.path.basename(output), purpose=purpose, origin=origin)
     made.save(output, force=force)
     say(f"{output}: {len(made):,} questions, SHA-256 {made.digest}")
     return 0
@@ -253,8 +250,6 @@ def check_labels(
       bgfmt check-labels races.parquet
       bgfmt check-labels train.csv --column position=xgid --column win=p_win
     """
-    if not tolerance >= 0:
-        raise click.UsageError("--tolerance must be a number, not nan")
     bad = next((one for one in mapped if "=" not in one), None)
     if bad is not None:
         raise click.UsageError(f"{bad!r}: expected WHAT=NAME, such as win=p1")

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
+from itertools import product
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from bgfmt import met as mets
 from bgfmt import solver
-from bgfmt.analysis import PlayOuts, play_out
 from bgfmt.analysis.ondemand import solve_match, solve_money
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
 from bgfmt.extras import matches
 from bgfmt.extras.arrays.plays import results_of
 from bgfmt.extras.exam import sets
+from bgfmt.extras.exam.judging import cube_values
 from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, OWNERS, PLAY, TAKE, Array, Exam
 from bgfmt.extras.matches.decisions import decisions
 from bgfmt.files import gnubg_folders
@@ -95,11 +95,6 @@ class Judge:
             self.met, self.away, error = "", (0, 0), 2 * float(self.table.known_errors.max())
         self.error = 0.0 if table.exact else error
 
-    @property
-    def opponent(self) -> Judge:
-        """Judge of the same table for the other player."""
-        return Judge(self.table, 1 - self.roller)
-
     def ends(self, value: int) -> tuple[float, float]:
         """Return (lose, win), the values of losing and of winning a single game with the cube at `value`.
 
@@ -145,9 +140,8 @@ class Judge:
 
         us, them : position numbers. cube : the cube before the double.
         """
-        if self.score is None:
-            return 2 * self.no_double_values(us, them, Cube("opponent"))
-        return self.no_double_values(us, them, Cube("opponent", 2 * cube.value))
+        taken = self.no_double_values(us, them, Cube("opponent", 2 * cube.value))
+        return taken if self.away[0] else 2 * taken
 
     def best_values(self, us: Array, them: Array, cube: Cube) -> Array:
         """Return the values to the player on roll with the best cube action of both players, (M,).
@@ -159,24 +153,19 @@ class Judge:
             return best
         return np.maximum(best, np.minimum(self.double_take_values(us, them, cube), self.ends(cube.value)[1]))
 
-    def double_rows(self, us: Array, them: Array, cube: Cube) -> Array:
-        """Return the values of cube decisions, (M, 4): no double, double taken, double passed, NaN for a beaver.
+    def answer_values(self, kind: int, us: Array, them: Array, cube: Cube) -> Array:
+        """Return the values of the answers to cube decisions, (M, 4), or to questions for equities, (M, 2).
 
-        us, them : position numbers.
-        """
-        rest = [np.full(len(us), worth) for worth in (self.ends(cube.value)[1], np.nan)]
-        return np.stack(
-            [self.no_double_values(us, them, cube), self.double_take_values(us, them, cube), *rest], axis=1
-        )
-
-    def equity_rows(self, us: Array, them: Array, cube: Cube) -> Array:
-        """Return the values with the best cube action and the probabilities to win the game without a cube, (M, 2).
-
-        us, them : position numbers.
+        They are in the order that `Exam.worths` has; no beavers. kind : `DOUBLE`, `TAKE` or `EQUITY`. us, them :
+        position numbers.
         """
         lose, win = self.ends(cube.value)
-        without = self.no_double_values(us, them, replace(cube, owner="none"))
-        return np.stack([self.best_values(us, them, cube), (without - lose) / (win - lose)], axis=1)
+        if kind == EQUITY:
+            cubeless = self.no_double_values(us, them, replace(cube, owner="none"))
+            return np.stack([self.best_values(us, them, cube), (cubeless - lose) / (win - lose)], axis=1)
+        rolling = self.no_double_values(us, them, cube)
+        taken = self.double_take_values(us, them, cube)
+        return np.stack([rolling, taken, np.full(len(us), win), np.full(len(us), np.nan)], axis=1)
 
     def values_after_play(self, results: Array, them: Array, cube: Cube) -> Array:
         """Return the values to the player who has just played, (M,).
@@ -184,10 +173,22 @@ class Judge:
         results : (M,) position numbers of his boards after the play; 0 has borne off all chequers. them : position
         numbers of the opponent, now on roll. cube : as the player sees it.
         """
-        theirs = self.opponent.best_values(them, results, cube.flip())
+        theirs = Judge(self.table, 1 - self.roller).best_values(them, results, cube.flip())
         values = 1 - theirs if self.away[0] else -theirs
         values[results == 0] = self.ends(cube.value)[1]
         return values
+
+    def can_answer(self, kind: int, cube: Cube) -> bool:
+        """Return True if questions of a kind with this cube come up and the table has their values."""
+        dead = self.away[0] and cube.owner == "owned" and self.away[0] <= cube.value
+        if dead or (kind in (DOUBLE, TAKE) and not self.may_double(cube)):
+            return False
+        one = np.ones(1, np.int64)
+        try:
+            self.best_values(one, one, cube)
+        except NotCoveredError:
+            return False
+        return True
 
 
 def build_part(
@@ -211,8 +212,7 @@ def build_part(
         lengths, results = results_of(sides[0], np.asarray(dice))
         worths = judge.values_after_play(results, np.repeat(them, lengths), cube)
     else:
-        numbers = judge.equity_rows if kind == EQUITY else judge.double_rows
-        worths = numbers(us, them, cube).reshape(-1)
+        worths = judge.answer_values(kind, us, them, cube).reshape(-1)
         results = np.zeros(len(worths), np.int64)
     ends = judge.ends(cube.value) if judge.away[0] else (0.0, 0.0)
     rows = sets.rows_of(
@@ -269,20 +269,16 @@ def from_table(
     cubes = [Cube()] if cubeless else [Cube("centered"), Cube("owned", 2), Cube("opponent", 2), Cube()]
     groups = [
         (judge, kind, cube)
-        for judge in judges
-        for cube in cubes
-        for kind, word in enumerate(KINDS)
-        if word in kinds and (kind not in (DOUBLE, TAKE) or judge.may_double(cube))
-        and not (judge.away[0] and cube.owner == "owned" and judge.away[0] <= cube.value)
-        and _knows_cube(judge, cube)
-    ]  # fmt: skip
-    rng = np.random.default_rng(seed)
-    whole = sum(4 if kind == PLAY else 2 for _, kind, _ in groups)
+        for judge, cube, kind in product(judges, cubes, range(len(KINDS)))
+        if KINDS[kind] in kinds and judge.can_answer(kind, cube)
+    ]
     if not groups:
         raise NotCoveredError(f"the table cannot answer questions of the kinds {', '.join(kinds)}")
+    rng = np.random.default_rng(seed)
+    whole = sum(2 if kind == PLAY else 1 for _, kind, _ in groups)
     parts = []
     for judge, kind, cube in groups:
-        wanted = max(1, round(count * (4 if kind == PLAY else 2) / whole))
+        wanted = max(1, round(count * (2 if kind == PLAY else 1) / whole))
         us, them = draw_positions(judge, wanted * (8 if kind == PLAY or outside else 1) + 50, rng)
         if outside:
             far = [board.unrank_array(side, judge.points)[:, 6:].any(axis=1) for side in (us, them)]
@@ -292,16 +288,6 @@ def from_table(
         made = build_part(judge, kind, cube, us, them, dice, **texts)
         parts.append(made.part(np.flatnonzero(np.diff(made.starts) > 1)[:wanted]))
     return _by_chequers(sets.join_sets(parts))
-
-
-def _knows_cube(judge: Judge, cube: Cube) -> bool:
-    """Return True if the table of the judge knows this cube, and the cube after a double."""
-    try:
-        one = np.ones(1, np.int64)
-        judge.best_values(one, one, cube)
-    except NotCoveredError:
-        return False
-    return True
 
 
 def _by_chequers(exam: Exam) -> Exam:
@@ -317,18 +303,14 @@ def _by_chequers(exam: Exam) -> Exam:
 QuestionSpec = tuple[int, GameState, str, float]
 
 
-def solve_questions(asked: Iterable[QuestionSpec], limit: int = LIMIT, error: float = 0.0) -> Exam:
+def solve_questions(asked: Iterable[QuestionSpec], limit: int = LIMIT) -> Exam:
     """Solve single questions and return them as a set.
 
     Parameters
     ----------
     asked : (kind, state, stratum, weight) of each question: index into `KINDS`, the state, the name of a group for
         reports, and how often the question comes up in practice.
-    limit : pairs of boards times cube states that may be solved for one question. Questions beyond it are skipped
-        unless `error` is given.
-    error : if greater than 0, cube actions and equities beyond the limit are rolled out until their standard error
-        (as equity of the cube at hand) is this small. The set states an error bound that holds for 99 % of them.
-        Plays beyond the limit are always skipped.
+    limit : pairs of boards times cube states that may be solved for one question. Questions beyond it are skipped.
 
     Raises
     ------
@@ -338,7 +320,7 @@ def solve_questions(asked: Iterable[QuestionSpec], limit: int = LIMIT, error: fl
     parts = list[Exam]()
 
     @lru_cache(1)  # doubles and takes of one position follow one another
-    def answer(position: Position, score: Score | None) -> Any:
+    def solve(position: Position, score: Score | None) -> Any:
         """Return the exact solution of a position (at a score if given), None if it is beyond the limit."""
         with suppress(NotCoveredError, PositionError):
             if score is None:
@@ -346,24 +328,12 @@ def solve_questions(asked: Iterable[QuestionSpec], limit: int = LIMIT, error: fl
             return solve_match(position, score, limit=limit)
         return None
 
-    @lru_cache(1)
-    def roll_out(state: GameState, score: Score | None) -> PlayOuts:
-        """Return the rollout of a state (at a score if given), to the standard error of `solve_questions`."""
-        low, high = (-1.0, 1.0) if score is None else score.ends
-        return play_out(state, error=error * (high - low) / 2, score=score)
-
     for kind, state, stratum, weight in asked:
         owner = state.owner if state.cube_in_use else "none"
         cube = (state.crawford, state.cube_value, state.owner, 0, state.cube_in_use)
         score = None if state.away is None else Score(state.away, met, *cube)
-        known = answer(state.position, score)
-        off = 0.0
-        if known is None and error and kind != PLAY:
-            worths, off = _rollout_worths(
-                kind, state, owner, roll_out(replace(state, doubled=False), score), score
-            )
-        else:
-            worths = {} if known is None else _worths(kind, state, owner, known)
+        known = solve(state.position, score)
+        worths = {} if known is None else _worths(kind, state, owner, known)
         if len(worths) < 2:
             continue
         us = state.position.us
@@ -372,7 +342,7 @@ def solve_questions(asked: Iterable[QuestionSpec], limit: int = LIMIT, error: fl
         row = sets.rows_of(
             1, points, kind=kind, us=us.padded(points), them=them.padded(points), dice=state.dice or 0,
             cube=state.cube_value, owner=OWNERS.index(owner), away=state.away or 0, crawford=state.crawford,
-            beavers=bool(state.beavers), weight=weight, ends=0.0 if score is None else score.ends, error=off,
+            beavers=bool(state.beavers), weight=weight, ends=0.0 if score is None else score.ends,
         )  # fmt: skip
         results = [board.rank(side.padded(points)) if kind == PLAY else 0 for side in worths]
         every = np.array(results, np.int64), np.array(list(worths.values()))
@@ -387,53 +357,27 @@ def _worths(kind: int, state: GameState, owner: str, known: Any) -> dict[Any, fl
 
     The keys are the sides after each play, or numbers from 0 for other kinds of questions.
     """
-    money = state.money
     column = "cubeless" if owner == "none" else owner
     if kind == PLAY:
         dice = state.dice or (1, 1)
-        return dict(known.values(*dice, known.column(column)) if money else known.plays(*dice))
-    if money:
-        win = (1 + known.equity("cubeless")) / 2
-        return _actions(kind, state, owner, known.equity(column), 2 * known.equity("opponent"), 1.0, win)
-    mwc = known.cube.mwc
-    win = known.cube.cubeless_win
-    return _actions(kind, state, owner, mwc.no_double, mwc.double_take, mwc.double_pass, win)
-
-
-def _rollout_worths(
-    kind: int, state: GameState, owner: str, found: Any, score: Score | None
-) -> tuple[dict[Any, float], float]:
-    """Return the same from a rollout, and a bound on the error of the difference of two values."""
-    if score is None:
-        rolling = found.cubeless if owner == "none" else getattr(found, owner)
-        taken = found.opponent
-        times = 2
+        return dict(known.values(*dice, known.column(column)) if state.money else known.plays(*dice))
+    if state.money:
+        rolling = known.equity(column)
+        taken = 2 * known.equity("opponent")
         passed = 1.0
+        win = np.nan if state.position.gammons else (1 + known.equity("cubeless")) / 2
     else:
-        rolling = found.no_double
-        taken = found.double_take
-        times = 1
-        passed = score.ends[1]
-    win = None if found.cubeless is None else (1 + found.cubeless.value) / 2
-    doubled = None if taken is None else times * taken.value
-    off = sum(k * (one.high - one.low) / 2 for k, one in ((1, rolling), (times, taken)) if one is not None)
-    return _actions(kind, state, owner, rolling.value, doubled, passed, win), off
-
-
-def _actions(kind: int, state: GameState, owner: str, *values: float | None) -> dict[Any, float]:
-    """Return the values of the answers to a double, a take or an equity, by number; {} if the player may not double.
-
-    values : no double, double taken (None if the player may not double), double passed, win probability.
-    """
-    rolling, taken, passed, win = (np.nan if value is None else value for value in values)
-    may = owner in ("centered", "owned") and not np.isnan(taken)
-    answers = np.array([taken, passed, 2 * taken if state.beavers else np.nan])
+        mwc = known.cube.mwc
+        rolling = mwc.no_double
+        taken = np.nan if mwc.double_take is None else mwc.double_take
+        passed = mwc.double_pass
+        win = np.nan if known.cube.cubeless_win is None else known.cube.cubeless_win
+    may_double = owner in ("centered", "owned") and not np.isnan(taken)
+    answers = [taken, passed, 2 * taken if state.beavers else np.nan]
     if kind == EQUITY:
-        numbers = [max(rolling, np.nanmin(answers)) if may else rolling]
-        numbers.append(np.nan if state.money and state.position.gammons else win)
-    else:
-        numbers = [rolling, *answers] if may else []
-    return dict(enumerate(numbers))
+        best = max(rolling, np.nanmin(answers)) if may_double else rolling
+        return {0: best, 1: win}
+    return dict(enumerate([rolling, *answers])) if may_double else {}
 
 
 def _side(rng: Rng, chequers: int, points: int, least: int = 1) -> Side:
@@ -503,21 +447,6 @@ def match_questions(names: Iterable[str]) -> Iterable[QuestionSpec]:
         yield kind, state, "real matches", float(times)
 
 
-def race_questions(rng: Rng, count: int) -> Iterable[QuestionSpec]:
-    """Yield doubles, takes and equities of long races.
-
-    Each side has 12 to 15 chequers within ten points; the side on roll leads by up to a fifth of its pip count.
-    """
-    for k in range(count // 3):
-        us = _side(rng, int(rng.integers(12, 16)), 10)
-        them = Side()
-        while not us.pips <= them.pips <= 1.2 * us.pips:
-            them = _side(rng, int(rng.integers(12, 16)), 10)
-        facts: dict[str, Any] = {"away": SCORES[k // 3 % len(SCORES)]} if k % 3 == 2 else {"jacoby": False}
-        for kind in (DOUBLE, TAKE, EQUITY):
-            yield kind, GameState.of(Position(us, them), doubled=kind == TAKE, **facts), "", 1.0
-
-
 # -- by name ------------------------------------------------------------------------------------------------------
 
 
@@ -544,47 +473,13 @@ def _close(count: int, seed: int) -> Exam:
             small_table(), count * (4 if kind == PLAY else 30), seed, kinds=KINDS[kind : kind + 1]
         )
         if kind == PLAY:
-            order = np.lexsort((drawn.worths, np.repeat(np.arange(len(drawn)), np.diff(drawn.starts))))
-            ends = drawn.starts[1:]
-            gap = drawn.worths[order][ends - 1] - drawn.worths[order][ends - 2]
+            gap = np.array([np.diff(np.sort(drawn.of(number))[-2:])[0] for number in range(len(drawn))])
         else:
-            rolling, taken, passed, _ = drawn.worths_of(DOUBLE, TAKE).T
-            gap = np.abs(taken - passed) if kind == TAKE else np.abs(np.minimum(taken, passed) - rolling)
+            values = np.sort(cube_values(drawn), axis=1)  # NaN is last
+            gap = values[:, 1] - values[:, 0]
         near = np.flatnonzero((gap > 1e-9) & (gap < CLOSE_EQUITY))
         parts.append(drawn.part(np.sort(near[np.argsort(gap[near], kind="stable")[: count // 3]])))
     return sets.join_sets(parts)
-
-
-def _differences(count: int, seed: int) -> Exam:
-    """Build the set `cubes-at-scores`: cube decisions at `SCORES` with cubes of 1, 2 and 4.
-
-    The positions have one to six chequers a side and a cubeless win probability of 12 to 93 %.
-    """
-    rng = np.random.default_rng(seed)
-    parts = []
-    sides = [
-        np.array([board.rank(_side(rng, int(n), 6).padded(6)) for n in rng.integers(1, 7, 8 * count)])
-        for _ in "ab"
-    ]
-    chance = (1 + small_table().lookup_many(*sides)[:, 0]) / 2
-    us, them = (side[(chance >= 0.12) & (chance <= 0.93)][: max(1, count // 106)] for side in sides)
-    for away in SCORES:
-        judge = Judge(small_match_table(away), 0)
-        for cube in (Cube("centered"), Cube("owned", 2), Cube("owned", 4)):
-            if away[0] > cube.value:
-                if _knows_cube(judge, cube):
-                    parts += [build_part(judge, kind, cube, us, them) for kind in (DOUBLE, TAKE)]
-                else:  # a cube that cannot occur in play
-                    parts.append(solve_questions(_doubles(us, them, away, cube)))
-    return _by_chequers(sets.join_sets(parts))
-
-
-def _doubles(us: Array, them: Array, away: tuple[int, int], cube: Cube) -> Iterable[QuestionSpec]:
-    """Yield the double and the take of each pair of position numbers at a score."""
-    for mine, other in zip(us.tolist(), them.tolist(), strict=True):
-        position = Position(Side.from_number(mine, 6), Side.from_number(other, 6))
-        state = GameState.of(position, cube=cube.owner, cube_value=cube.value, away=away)
-        yield from ((kind, replace(state, doubled=kind == TAKE), "", 1.0) for kind in (DOUBLE, TAKE))
 
 
 @dataclass(frozen=True)
@@ -607,15 +502,12 @@ RECIPES = {
     "outside": Recipe("races of up to five chequers a side with a chequer outside the home board",
                       lambda count, seed: from_table(solver.two_sided(9, 5, recipe="exact"), count, seed,
                                                      outside=True)),
-    "races": Recipe("races of 12 to 15 chequers a side within ten points, by rollouts, with their errors",
-                    lambda count, seed: solve_questions(race_questions(np.random.default_rng(seed), count), 0, 0.001),
-                    180),
-    "cubes-at-scores": Recipe("15,900 doubles and their takes: 300 positions at 24 scores", _differences, 31_800),
     "6x11": Recipe("plays without a cube of up to eleven chequers a side",
                    lambda count, seed: from_table(solver.two_sided(6, 11, cubeful=False, recipe="exact"), count, seed,
                                                   kinds=("play",))),
 }  # fmt: skip
 SEED = 1
+SHIPPED = ("standard", "traps", "races", "matches")  # their files come with bgfmt
 
 
 def make(name: str, count: int | None = None, seed: int = SEED) -> Exam:
@@ -635,24 +527,22 @@ def load_named(name: str, say: Callable[[str], None] = lambda text: None) -> Exa
 
     Sets that bgfmt ships are loaded. Others are built at the first call and cached in the user's data directory.
 
-    name : a key of `RECIPES`, "matches", or a path. say : called with a message before a set is built.
+    name : a key of `RECIPES`, one of `SHIPPED`, or a path. say : called with a message before a set is built.
 
     PositionError if there is neither a set nor a file of this name.
     """
-    shipped = files("bgfmt") / "data" / "exams" / f"{name}.npz"
     if os.path.isfile(name):
         return sets.load(name)
-    if re.fullmatch(r"[a-z-]+", name) and shipped.is_file():
-        with as_file(shipped) as kept:
+    if name in SHIPPED:
+        with as_file(files("bgfmt") / "data" / "exams" / f"{name}.npz") as kept:
             return sets.load(str(kept), name)
     if name not in RECIPES:
-        there = ", ".join([*RECIPES, "matches"])
-        raise PositionError(f"{name}: expected the name of a set ({there}) or a file")
+        known = ", ".join(dict.fromkeys([*RECIPES, *SHIPPED]))
+        raise PositionError(f"{name}: expected the name of a set ({known}) or a file")
     path = gnubg_folders.user_data() / "bgfmt" / "exams" / f"{name}-{SEED}.npz"
-    try:
+    with suppress(OSError, BgfmtError):
         return sets.load(str(path), name)
-    except (OSError, BgfmtError):
-        say(f"creating the set {name} in {path.parent}, once")
+    say(f"creating the set {name} in {path.parent}, once")
     exam = make(name)
     with suppress(OSError, BgfmtError):  # without the cache it is built again next time
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -11,14 +11,11 @@ import hashlib
 import io
 import json
 import os
-import zipfile
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from bgfmt import storage
@@ -157,10 +154,9 @@ class Exam:
     @cached_property
     def clusters(self) -> Array:
         """Numbers from 0 that are equal for questions about the same chequers of both sides, (N,)."""
-        sides = [np.unique(board.rank_array(side), return_inverse=True) for side in (self.us, self.them)]
-        (_, us), (others, them) = sides
-        _, numbers = np.unique(us * len(others) + them, return_inverse=True)
-        return np.asarray(numbers)
+        boards = np.concatenate([self.us, self.them], axis=1)
+        _, numbers = np.unique(boards, axis=0, return_inverse=True)
+        return np.asarray(numbers).reshape(-1)
 
     def _arrays(self) -> dict[str, Array]:
         """Return all arrays of the set by name, as the file stores them."""
@@ -181,16 +177,17 @@ class Exam:
 
     def questions(self, numbers: Array | None = None) -> list[Question]:
         """Return the questions of these numbers, by default all."""
-        at = np.arange(len(self)) if numbers is None else numbers
-        rows = self.rows[at]
-        us, them, dice, away = (map(tuple, rows[name].tolist()) for name in ("us", "them", "dice", "away"))
-        plain = (rows[name].tolist() for name in ("kind", "owner", "cube", "crawford", "beavers"))
-        return [
-            Question(self, n, KINDS[kind], us, them, dice if dice[0] else None, OWNERS[owner], cube,
-                     away if away[0] else None, bool(crawford), bool(beavers))
-            for n, us, them, dice, away, kind, owner, cube, crawford, beavers
-            in zip(at.tolist(), us, them, dice, away, *plain, strict=True)
-        ]  # fmt: skip
+        found = []
+        for number in range(len(self)) if numbers is None else numbers.tolist():
+            kind, us, them, dice, cube, owner, away, crawford, beavers, *_ = self.rows[number].item()
+            found.append(
+                Question(
+                    self, number, KINDS[kind], tuple(us.tolist()), tuple(them.tolist()),
+                    tuple(dice.tolist()) if dice[0] else None, OWNERS[owner], cube,
+                    tuple(away.tolist()) if away[0] else None, bool(crawford), bool(beavers),
+                )
+            )  # fmt: skip
+        return found
 
     def of(self, number: int) -> Array:
         """Return the values of all answers to the question of this number, as described for the field `worths`."""
@@ -285,65 +282,48 @@ def load(path: str, name: str = "") -> Exam:
     Raises
     ------
     FormatError : if the file is not a set, is damaged, or is of another version.
+    OSError : if it cannot be opened.
     """
     name = name or path
-    try:
-        with open(open_regular(path), "rb") as file, zipfile.ZipFile(file) as archive:
-            arrays = _members(archive, os.fstat(file.fileno()).st_size)
-        facts = load_json(arrays.pop("facts").tobytes())
-        starts, results, worths = (arrays.pop(key) for key in LISTS)
-        digest, version, _, strata = (facts.pop(key) for key in ("digest", "version", "points", "strata"))
-        count, points = arrays["us"].shape
-        expected = fields(points)
-        for key in expected.names or ():
-            if (arrays[key].dtype, arrays[key].shape) != (expected[key].base, (count, *expected[key].shape)):
-                raise ValueError(f"{key} has the wrong shape or type")
-        if [one.dtype.str for one in (starts, results, worths)] != ["<i8", "<i8", "<f8"]:
-            raise ValueError("a list has the wrong type")
-        rows = rows_of(count, points, **arrays)
-        made = Exam(rows, starts, results, worths, tuple(strata), **facts)
-    except FormatError:
-        raise
-    except OSError as error:
-        if (
-            error.filename is not None
-        ):  # the file cannot be opened; zipfile and bz2 raise OSError without a name for damage
-            raise
-        raise FormatError(f"{name}: is not a set of questions (OSError)") from None
-    except Exception as error:  # zipfile, zlib and NumPy raise errors of many kinds for damaged archives
-        raise FormatError(f"{name}: not a set of questions ({type(error).__name__})") from None
+    with open(open_regular(path), "rb") as file:
+        try:
+            arrays = _read_arrays(file)
+            facts = load_json(arrays.pop("facts").tobytes())
+            starts, results, worths = (arrays.pop(key) for key in LISTS)
+            digest, version, _, strata = (facts.pop(key) for key in ("digest", "version", "points", "strata"))
+            count, points = arrays["us"].shape
+            expected = fields(points)
+            for key in expected.names or ():
+                if (arrays[key].dtype, arrays[key].shape) != (
+                    expected[key].base,
+                    (count, *expected[key].shape),
+                ):
+                    raise ValueError(f"{key} has the wrong shape or type")
+            if [one.dtype.str for one in (starts, results, worths)] != ["<i8", "<i8", "<f8"]:
+                raise ValueError("a list has the wrong type")
+            made = Exam(rows_of(count, points, **arrays), starts, results, worths, tuple(strata), **facts)
+            problem = _find_problem(made)
+        except Exception as error:  # zipfile, zlib and NumPy raise errors of many kinds for damaged archives
+            raise FormatError(f"{name}: not a set of questions ({type(error).__name__})") from None
     if version != VERSION:
         raise FormatError(f"{name}: the set of questions is from another version of bgfmt")
-    problem = _problem(made)
     if problem or made.digest != digest:
         raise FormatError(f"{name}: the set of questions is damaged ({problem or 'its checksum differs'})")
     return made
 
 
-def _members(archive: zipfile.ZipFile, size: int) -> dict[str, Array]:
-    """Return the arrays of an npz archive by name.
-
-    size : bytes of the archive; ValueError if its members could unpack to far more.
-    """
-    infos = archive.infolist()
-    whole = sum(info.file_size for info in infos)
-    if len(infos) > MAX_MEMBERS or whole > MAX_UNPACKED + MAX_RATIO * size:
-        raise ValueError("the set is too large after decompression")
-    arrays = {}
-    for info in infos:
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ValueError("the compression is not supported")
-        with archive.open(info) as member:
-            npy.read_magic(member)
-            shape, _, dtype = npy.read_array_header_1_0(member)
-            if dtype.hasobject or prod(shape) * dtype.itemsize != info.file_size - member.tell():
-                raise ValueError("an array has the wrong size")
-            data = member.read(info.file_size)
-        arrays[info.filename.removesuffix(".npy")] = np.frombuffer(data, dtype).reshape(shape)
-    return arrays
+def _read_arrays(file: BinaryIO) -> dict[str, Array]:
+    """Return the arrays of an npz archive by name; ValueError if its members could unpack to far more than it has."""
+    size = os.fstat(file.fileno()).st_size
+    with np.load(file, allow_pickle=False) as archive:
+        infos = archive.zip.infolist()
+        unpacked = sum(info.file_size for info in infos)
+        if len(infos) > MAX_MEMBERS or unpacked > MAX_UNPACKED + MAX_RATIO * size:
+            raise ValueError("the set is too large after decompression")
+        return dict(archive)
 
 
-def _problem(exam: Exam) -> str:
+def _find_problem(exam: Exam) -> str:
     """Return the name of a column or list that has impossible values, "" if there is none."""
     starts = exam.starts
     flat = len(exam.worths)
@@ -353,54 +333,40 @@ def _problem(exam: Exam) -> str:
         return "kind"
     if not 1 <= exam.points <= board.MAX_POINTS:
         return "us"
-    many = np.diff(starts)
+    play = exam.kind == PLAY
+    cubes = np.isin(exam.kind, (DOUBLE, TAKE))
+    lengths = np.diff(starts)
     least = np.array(list(WORTHS.values()))[exam.kind]
-    if exam.worths.shape != (flat,) or (many < least).any() or (many != least)[exam.kind != PLAY].any():
+    if exam.worths.ndim > 1 or (lengths < least).any() or (lengths != least)[~play].any():
         return "worths"
-    if np.isinf(exam.worths).any() or np.isnan(exam.worths[_required_worths(exam)]).any():
-        return "worths"
+    needed = np.repeat(play, lengths)  # beavers and win probabilities may be NaN
+    needed[starts[:-1][~play]] = True
+    needed[starts[:-1][cubes][:, None] + (1, 2)] = True
     boards = board.count(exam.points, board.MAX_CHEQUERS)
-    if (
-        exam.results.shape != (flat,)
-        or exam.results.min(initial=0) < 0
-        or exam.results.max(initial=0) >= boards
-    ):
-        return "results"
-    return next((name for name, sound in _sound_columns(exam).items() if not sound), "")
-
-
-def _required_worths(exam: Exam) -> Array:
-    """Return (len(worths),) bool: True for values that must not be NaN.
-
-    Only values of beavers and win probabilities may be NaN.
-    """
-    kinds = np.repeat(exam.kind, np.diff(exam.starts))
-    places = np.arange(len(kinds)) - np.repeat(exam.starts[:-1], np.diff(exam.starts))
-    optional: Array = (np.isin(kinds, (DOUBLE, TAKE)) & (places == 3)) | ((kinds == EQUITY) & (places == 1))
-    return ~optional
-
-
-def _sound_columns(exam: Exam) -> dict[str, bool]:
-    """Return for each column whether all of its values are possible."""
-    sound = {}
-    for name in ("us", "them"):
-        side = getattr(exam, name)
-        sums = side.sum(axis=1, dtype=int)
-        sound[name] = bool((side >= 0).all() and (sums >= 1).all() and (sums <= board.MAX_CHEQUERS).all())
-    rolled = (exam.dice >= 1).all(axis=1) & (exam.dice <= 6).all(axis=1)
-    unrolled = (exam.dice == 0).all(axis=1)
-    match = (exam.away >= 1).all(axis=1) & (exam.away <= MAX_AWAY).all(axis=1)
-    money = (exam.away == 0).all(axis=1)
-    texts = (*(getattr(exam, name) for name in TEXTS), *exam.strata)
-    return sound | {
-        "dice": bool(np.where(exam.kind == PLAY, rolled, unrolled).all()),
-        "away": bool((match | money).all()),
-        "owner": bool((exam.owner < len(OWNERS)).all()),
-        "cube": bool(((exam.cube >= 1) & (exam.cube & (exam.cube - 1) == 0)).all()),
-        "stratum": bool((exam.stratum < len(exam.strata)).all()),
-        "crawford": bool((exam.crawford <= 1).all() and (exam.beavers <= 1).all()),
-        "weight": bool((np.isfinite(exam.weight) & (exam.weight > 0)).all()),
-        "error": bool((np.isfinite(exam.error) & (exam.error >= 0)).all()),
-        "ends": bool(np.isfinite(exam.ends).all()),
-        "texts": all(isinstance(text, str) for text in texts),
+    rolled = ((exam.dice >= 1) & (exam.dice <= 6)).all(axis=1)
+    match = ((exam.away >= 1) & (exam.away <= MAX_AWAY)).all(axis=1)
+    sound: dict[str, Any] = {
+        "worths": np.where(needed, np.isfinite(exam.worths), ~np.isinf(exam.worths)),
+        "results": exam.results.shape == (flat,) and ((exam.results >= 0) & (exam.results < boards)).all(),
+        "us": _are_boards(exam.us),
+        "them": _are_boards(exam.them),
+        "dice": np.where(play, rolled, (exam.dice == 0).all(axis=1)),
+        "away": match | (exam.away == 0).all(axis=1),
+        "owner": exam.owner < len(OWNERS),
+        "cube": (exam.cube >= 1) & (exam.cube & (exam.cube - 1) == 0),
+        "stratum": exam.stratum < len(exam.strata),
+        "crawford": exam.crawford <= 1,
+        "beavers": exam.beavers <= 1,
+        "weight": np.isfinite(exam.weight) & (exam.weight > 0),
+        "error": np.isfinite(exam.error) & (exam.error >= 0),
+        "ends": np.isfinite(exam.ends),
+        "texts": [isinstance(text, str) for text in (*(getattr(exam, name) for name in TEXTS), *exam.strata)],
     }
+    return next((name for name, right in sound.items() if not np.all(right)), "")
+
+
+def _are_boards(sides: Array) -> Array:
+    """Return for each row of chequers by point whether it is a side that has not borne off all its chequers."""
+    chequers = sides.sum(axis=1, dtype=int)
+    sound: Array = (sides.min(axis=1) >= 0) & (chequers >= 1) & (chequers <= board.MAX_CHEQUERS)
+    return sound

@@ -68,8 +68,8 @@ def test_a_set_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path: Path)
 #: a change of a sound set, and what is named
 NONSENSE: dict[str, tuple[str, Any]] = {
     "us": ("us", 9), "dice": ("dice", 7), "away": ("away", (0, 3)), "owner": ("owner", 4), "cube": ("cube", 3),
-    "stratum": ("stratum", 200), "crawford": ("beavers", 2), "weight": ("weight", -1.0), "error": ("error", np.nan),
-    "kind": ("kind", 9), "ends": ("ends", np.inf),
+    "stratum": ("stratum", 200), "beavers": ("beavers", 2), "weight": ("weight", -1.0), "error": ("error", np.nan),
+    "kind": ("kind", 9), "crawford": ("crawford", 2), "ends": ("ends", np.inf),
 }  # fmt: skip
 
 

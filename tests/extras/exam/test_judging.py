@@ -10,18 +10,16 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from bgfmt import met
 from bgfmt.cli import run
-from bgfmt.errors import CapabilityError, FormatError, NotCoveredError
+from bgfmt.errors import CapabilityError, FormatError
 from bgfmt.extras.exam import candidates, judging, making, report, sets
-from bgfmt.game.board import Position, Side
+from bgfmt.game.board import Side
 from bgfmt.game.moves import ROLLS, race_plays
-from bgfmt.game.state import GameState
 from bgfmt.met.score import Score
 
 Counts = tuple[int, ...]
@@ -285,30 +283,6 @@ def test_shipped_sets_are_made_again() -> None:
     assert money.digest == making.make("money", 300).digest != making.make("money", 300, 2).digest
     assert making.load_named("matches").weight.max() > 1
     assert 0 < making.load_named("races").error.min() < making.load_named("races").error.max() < 0.02
-
-
-@pytest.mark.parametrize("away", [None, (3, 5)])
-def test_races_beyond_the_limit_are_rolled_out(away: tuple[int, int] | None) -> None:
-    """Beside the same questions solved exactly: each worth within the error that the set states."""
-    position = Position(Side(0, 1, 0, 1, 0, 0, 1), Side(1, 0, 1, 0, 1))
-    facts: dict[str, Any] = {"away": away} if away else {"jacoby": False}
-    asked = [
-        (kind, GameState.of(position, doubled=kind == 2, **facts), "", 1.0) for kind in (sets.DOUBLE, 2, 3)
-    ]
-    exact, played = making.solve_questions(asked), making.solve_questions(asked, 0, 0.005)
-    assert (played.kind == [1, 2, 3]).all()
-    assert (played.error > 0).all()
-    assert exact.error.max() == 0
-    for k in range(3):
-        assert np.abs(played.of(k) - exact.of(k))[:3] == pytest.approx(0, abs=float(played.error[k]))
-    assert (
-        making.solve_questions(
-            [*asked, (sets.PLAY, GameState.of(position, (3, 1)), "", 1.0)], 0, 0.005
-        ).kind.max()
-        == 3
-    )
-    with pytest.raises(NotCoveredError):
-        making.solve_questions(asked, 0)
 
 
 # -- commands -------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from bgfmt.extras.exam.statistics import sign_flip_p, weighted_mean
 
 SIMULATIONS = int(os.environ.get("BGFMT_NULL", "0"))
 SHIPPED = ("standard", "traps", "races", "matches")
-SETS = (*making.RECIPES, "matches") if SIMULATIONS else SHIPPED
+SETS = (*making.RECIPES, "races", "matches") if SIMULATIONS else SHIPPED
 #: misjudged positions, as a share; few positions of a small set differ by a smaller one
 SHARES = {"races": (0.1, 0.3), "matches": (0.1, 0.3)}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import shutil
@@ -273,8 +272,6 @@ def label(
       bgfmt label races.txt -o labels.jsonl
       bgfmt label races.csv -o labels.parquet --error 0.0002 --seed 7
     """
-    if any(number is not None and math.isnan(number) for number in (error, seconds)):
-        raise click.UsageError("--error and --seconds must be numbers, not nan")
     if os.path.splitext(output)[1] not in labels.FORMS:
         raise click.UsageError(f"{output}: the file of labels must end in {', '.join(labels.FORMS)}")
     if file.endswith(labels.FORMS) and not file.endswith(".csv"):
