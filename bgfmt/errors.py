@@ -143,10 +143,7 @@ class HeaderError(FormatError):
 
 
 class TruncatedError(FormatError):
-    """The file is shorter than its header promises; `expected_size` is 0 if the size is unknown.
-
-    `cause` is the likely cause as text, "" if unknown.
-    """
+    """The file is shorter than its header promises; `expected_size` is 0 if the size is unknown."""
 
     def __init__(self, name: str, expected_size: int, found_size: int, what: str = "file") -> None:
         needs = f"{expected_size:,} bytes" if expected_size else "more bytes"
@@ -155,10 +152,6 @@ class TruncatedError(FormatError):
         )
         self.expected_size = expected_size
         self.found_size = found_size
-        self.cause = ""
-
-    def __str__(self) -> str:
-        return f"{super().__str__()}; likely cause: {self.cause}" if self.cause else super().__str__()
 
 
 class CorruptError(FormatError):

@@ -15,7 +15,7 @@ from bgfmt.formats import Format
 from bgfmt.storage import PathLike, Source
 from bgfmt.tables import Table
 
-__all__ = ["STEP", "Progress", "choose_lossless_target", "choose_target", "convert", "prepare", "save"]
+__all__ = ["Progress", "choose_lossless_target", "convert", "prepare", "save"]
 
 
 Progress = Callable[[int, int], None]

@@ -20,7 +20,6 @@ from bgfmt.errors import (
     FormatError,
     NotCoveredError,
     PositionError,
-    TruncatedError,
     UnknownFormatError,
 )
 from bgfmt.formats import Extent, Fault, Format, Reading
@@ -31,29 +30,11 @@ from bgfmt.game.drawing import pluralize
 from bgfmt.storage import PathLike, Source, source_options
 from bgfmt.tables import Answer, Table
 
-__all__ = [
-    "BOUNDS",
-    "CHECKED_BLOCKS",
-    "FOREIGN_STARTS",
-    "MIN_LINE_FEEDS",
-    "MIN_REENCODED_CHARACTERS",
-    "RETURNS_LOST",
-    "SCANNED_BYTES",
-    "WORDS",
-    "Database",
-    "choose_format",
-    "describe_foreign",
-    "load",
-    "lost_carriage_returns",
-    "open_database",
-    "read_source",
-]
+__all__ = ["WORDS", "Database", "describe_foreign", "load", "open_database", "read_source"]
 
 
 MIN_REENCODED_CHARACTERS = 64  # so many multi-byte UTF-8 characters mean the file was re-encoded as text
-SCANNED_BYTES = 1 << 22  # in which line feeds are counted
-MIN_LINE_FEEDS = 32  # fewer prove nothing about lost carriage returns
-RETURNS_LOST = "a transfer in text mode, which removed carriage returns; copy the file in binary mode"
+SCANNED_BYTES = 1 << 16  # in which files of other kinds are recognised
 #: first bytes of files that are mistaken for databases, and what to do about them
 FOREIGN_STARTS = {
     (b"\x1f\x8b",): "is compressed by gzip; unpack it first",
@@ -279,19 +260,19 @@ def read_source(source: Source, *, format: str | None = None, part: int = 0, **d
     """
     try:
         db = _read(source, format, part, described)
-    except FormatError as error:
-        reason = describe_foreign(source.buffer[: min(source.size, 1 << 16)])
-        if reason is None:
-            if isinstance(error, TruncatedError):
-                missing = error.expected_size - source.size
-                if lost_carriage_returns(source, missing):
-                    error.cause = RETURNS_LOST
-            raise
-        raise UnknownFormatError(f"{source.name}: {reason}") from None
-    reason = describe_foreign(source.buffer[: min(source.size, 1 << 16)]) if db.rest else None
-    if reason is not None:
-        raise UnknownFormatError(f"{source.name}: {reason}")
+    except FormatError:
+        _refuse_foreign(source)
+        raise
+    if db.rest:
+        _refuse_foreign(source)
     return db
+
+
+def _refuse_foreign(source: Source) -> None:
+    """Raise UnknownFormatError if a source is a file of another kind, or was damaged by a transfer."""
+    reason = describe_foreign(source.buffer[: min(source.size, SCANNED_BYTES)])
+    if reason is not None:
+        raise UnknownFormatError(f"{source.name}: {reason}") from None
 
 
 def describe_foreign(head: Any) -> str | None:
@@ -314,24 +295,6 @@ def describe_foreign(head: Any) -> str | None:
     if b"\0" in head and len(letters) + MIN_REENCODED_CHARACTERS < len(head) < len(letters.encode()) + 4:
         return "its bytes were re-encoded as UTF-8 text; copy the file in binary mode"
     return None
-
-
-def lost_carriage_returns(source: Source, missing: int) -> bool:
-    """Return whether a truncated file lacks the bytes of its carriage returns, as after a transfer as text.
-
-    Hardly any carriage return is left then, or none before a line feed. missing : number of bytes that the file
-    lacks; may exceed its size if it was read from an index that was itself shifted.
-    """
-    some = bytes(source.buffer[: min(source.size, SCANNED_BYTES)])
-    # any pair that is left had two carriage returns before
-    feeds = some.count(b"\n")
-    pairs = some.count(b"\r\n")
-    if feeds < MIN_LINE_FEEDS or 16 * pairs > min(missing, feeds // 64) or b"\0" not in some:
-        return False
-    most = 1 + feeds // 8 if b"\r" in some else 2 * feeds
-    return 0 < missing * len(some) <= most * source.size or (
-        missing > source.size and feeds >= 64 * MIN_LINE_FEEDS
-    )
 
 
 def _read(source: Source, format: str | None, part: int, described: dict[str, Any]) -> Database:

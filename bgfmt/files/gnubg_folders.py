@@ -19,22 +19,7 @@ from pathlib import Path
 
 from bgfmt.errors import BgfmtError
 
-__all__ = [
-    "DEBIAN_STATE",
-    "HOSTS",
-    "PACKAGES",
-    "PREFIXES",
-    "PROGRAMS",
-    "SLOTS",
-    "WINDOWS",
-    "InstallError",
-    "detect",
-    "own_folders",
-    "program",
-    "stock",
-    "user_data",
-    "user_folder",
-]
+__all__ = ["HOSTS", "SLOTS", "InstallError", "detect", "own_folders", "stock", "user_data"]
 
 
 #: slot -> file name; the name carries no meaning beyond the kind it must be

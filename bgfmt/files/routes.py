@@ -12,7 +12,7 @@ from bgfmt.solver.workers import Workers
 from bgfmt.storage import PathLike
 from bgfmt.tables.registry import Registry
 
-__all__ = ["STORES", "Route", "StoreReport", "Stores", "stores"]
+__all__ = ["Route", "StoreReport", "stores"]
 
 
 @dataclass(frozen=True)

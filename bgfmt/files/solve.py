@@ -11,7 +11,6 @@ import inspect
 import os
 from collections.abc import Callable
 from dataclasses import fields
-from functools import partial
 from math import prod
 from operator import index
 from pathlib import Path
@@ -27,7 +26,7 @@ from bgfmt.solver.registry import Solver
 from bgfmt.storage import PathLike, check_output
 from bgfmt.storage.mapped import MappedScratch
 
-__all__ = ["ROUTE_OPTIONS", "SLACK_BYTES", "solve", "solve_stored", "solve_table"]
+__all__ = ["ROUTE_OPTIONS", "solve", "solve_table"]
 
 
 ROUTE_OPTIONS = frozenset(field.name for field in fields(Route))
@@ -168,9 +167,6 @@ def solve_table(
         raise CapabilityError("the file to write or a store is missing")
     _in_memory(solver, file, route)
     return None
-
-
-solve_stored = partial(solve_table, tiles=True)
 
 
 def _through_store(solver: Solver, file: OutputFile | None, route: Route, *, layers: bool) -> StoreReport:

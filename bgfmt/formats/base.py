@@ -19,9 +19,7 @@ from bgfmt.storage.sink import Data, size_of
 from bgfmt.tables import KINDS, LazyRows, OneSided, Table
 
 __all__ = [
-    "GAMMONS_DROPPED",
     "HEAD_BYTES",
-    "NO_GAMMONS",
     "ROLLS",
     "ArrayFormat",
     "Broken",
@@ -33,7 +31,6 @@ __all__ = [
     "Option",
     "Options",
     "Outlet",
-    "Progress",
     "Reading",
     "Region",
     "RollsFormat",

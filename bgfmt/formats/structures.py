@@ -50,7 +50,6 @@ __all__ = [
     "read_struct",
     "regions_of",
     "size_of",
-    "type_name",
 ]
 
 _MISMATCH = re.compile(r"parsing expected (.*) but parsed (.*)")

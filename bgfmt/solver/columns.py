@@ -15,20 +15,7 @@ import numpy as np
 from bgfmt.game.results import Array
 from bgfmt.met.score import NOBODY, CubeState, Score
 
-__all__ = [
-    "CUBELESS",
-    "MAX_GAIN",
-    "Columns",
-    "Doubling",
-    "Worth",
-    "dead_cube_scale",
-    "join_columns",
-    "match_columns",
-    "money_columns",
-    "scale_between",
-    "single_game_columns",
-    "value_of_points",
-]
+__all__ = ["CUBELESS", "Columns", "join_columns", "money_columns", "single_game_columns"]
 
 
 Worth = Callable[[int, int], float]

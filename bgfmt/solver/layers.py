@@ -10,17 +10,7 @@ from numpy.typing import NDArray
 
 from bgfmt.game import board, results
 
-__all__ = [
-    "LARGE_SIDE_POSITIONS",
-    "REACH",
-    "SINGLE",
-    "Array",
-    "PipOrder",
-    "Pool",
-    "Stakes",
-    "layer_cuts",
-    "pip_order",
-]
+__all__ = ["REACH", "SINGLE", "Array", "PipOrder", "Pool", "Stakes", "layer_cuts", "pip_order"]
 
 
 Array = NDArray[Any]

@@ -16,8 +16,6 @@ from bgfmt.storage import system
 __all__ = [
     "INTERPRETER_BYTES",
     "MAXIMA_PER_SECOND",
-    "MIN_MAPPED_MEMORY_BYTES",
-    "PAGED_BYTES_PER_SECOND",
     "START_SECONDS",
     "Plan",
     "aligned_zeros",

@@ -28,15 +28,7 @@ from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers
 from bgfmt.tables.match_score import A, B, MatchScore, Results, ScoreFacts
 
-__all__ = [
-    "BLOCK_LANES",
-    "MAXIMA_PER_SECOND",
-    "MatchSolver",
-    "facts_of",
-    "match_score",
-    "plan_pairs",
-    "solve_pairs",
-]
+__all__ = ["match_score", "plan_pairs", "solve_pairs"]
 
 
 BLOCK_LANES = 256  # numbers computed together: boards side by side times columns

@@ -20,20 +20,7 @@ from bgfmt.solver.waves import Layers, Progress, Sweep
 from bgfmt.solver.workers import Workers
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table
 
-__all__ = [
-    "FULL_CHEQUERS",
-    "LANES",
-    "ROLLS",
-    "ExactMeans",
-    "MeanRollsSolver",
-    "NormalSolver",
-    "OneSidedSolver",
-    "exact_means",
-    "lexicographic_labels",
-    "mean_rolls",
-    "one_sided",
-    "records_for",
-]
+__all__ = ["ExactMeans", "MeanRollsSolver", "OneSidedSolver", "mean_rolls", "one_sided"]
 
 
 ROLLS = 32

@@ -17,7 +17,7 @@ from typing import Literal
 from bgfmt.errors import SolverError, suggest_nearest
 from bgfmt.tables.registry import Registry
 
-__all__ = ["EXACT", "RECIPES", "Recipe", "choose_recipe"]
+__all__ = ["RECIPES", "Recipe", "choose_recipe"]
 
 
 @dataclass(frozen=True)

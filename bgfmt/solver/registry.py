@@ -24,7 +24,7 @@ from bgfmt.storage.mapped import MappedScratch
 from bgfmt.tables import KINDS, Table
 from bgfmt.tables.registry import Registry, installed_names
 
-__all__ = ["GROUP", "SOLVERS", "SolveOptions", "Solver", "get", "plan", "solver_of"]
+__all__ = ["SOLVERS", "SolveOptions", "Solver", "plan", "solver_of"]
 
 
 GROUP = "bgfmt.solvers"

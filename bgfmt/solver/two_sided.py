@@ -38,21 +38,7 @@ from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers
 from bgfmt.tables import TwoSided
 
-__all__ = [
-    "LINES_PER_TASK",
-    "MAX_PAIRS_IN_MEMORY",
-    "MIN_DIVIDED_LINES",
-    "STORE_BYTES_PER_SECOND",
-    "GammonSolver",
-    "JacobySolver",
-    "Pairs",
-    "Squares",
-    "Taker",
-    "TwoSidedSolver",
-    "count_pairs_done",
-    "record_type",
-    "two_sided",
-]
+__all__ = ["Pairs", "Squares", "TwoSidedSolver", "count_pairs_done", "record_type", "two_sided"]
 
 
 LINES_PER_TASK = 4096  # lines of records of a task, so that they stay in the CPU cache

@@ -18,7 +18,7 @@ from bgfmt.game import board
 from bgfmt.game.results import Array
 from bgfmt.solver.workers import Workers
 
-__all__ = ["MIN_DIVIDED_POSITIONS", "Layers", "Progress", "Sweep", "waves"]
+__all__ = ["Layers", "Progress", "Sweep", "waves"]
 
 
 Progress = Callable[[int, int], None]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from bgfmt.storage.source import Source
 
-__all__ = ["CHUNK", "compute_digests"]
+__all__ = ["compute_digests"]
 
 CHUNK = 8 << 20
 

@@ -16,7 +16,7 @@ from bgfmt.storage.sink import FileSink
 from bgfmt.storage.source import open_regular, require_regular
 from bgfmt.storage.system import PathLike
 
-__all__ = ["Draft", "appeared_error", "check_output", "create", "hidden_name", "hidden_prefix", "keep_mode"]
+__all__ = ["appeared_error", "check_output", "create", "hidden_name", "hidden_prefix", "keep_mode"]
 
 
 def check_output(path: PathLike, *, force: bool = False) -> None:

@@ -18,7 +18,7 @@ from bgfmt.storage import system
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["ComparingSink", "FileSink", "MemorySink", "Sink", "Tail", "size_of", "view_bytes"]
+__all__ = ["ComparingSink", "FileSink", "MemorySink", "Sink", "Tail", "size_of"]
 
 Data = bytes | bytearray | memoryview | NDArray[Any]
 MAX_RUNS = 1000

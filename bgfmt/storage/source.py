@@ -38,21 +38,14 @@ from bgfmt.tables.registry import Registry
 from bgfmt.tables.rows import LazyRows
 
 __all__ = [
-    "COPY_STEP",
-    "MERGE_GAP_BYTES",
-    "SCHEMES",
-    "GuardedSource",
     "LocalCopy",
     "MappedSource",
     "MemorySource",
-    "Piece",
     "Progress",
     "RangeSource",
-    "ReadableSource",
     "Scheme",
     "Source",
     "SourceFile",
-    "Window",
     "is_address",
     "is_url",
     "open_regular",

@@ -14,22 +14,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = [
-    "UNITS",
-    "PathLike",
-    "cores",
-    "drop_pages",
-    "format_size",
-    "lock",
-    "read_at",
-    "read_into",
-    "report_errors_as",
-    "reserve",
-    "sync_data",
-    "sync_folder",
-    "will_need",
-    "write_at",
-]
+__all__ = ["UNITS", "PathLike", "format_size"]
 
 
 PathLike = str | os.PathLike[str]

@@ -22,25 +22,7 @@ from bgfmt.tables.rows import random_access
 from bgfmt.verifier.findings import Cause, Finding, LikelyCause, Outcome, Rule
 from bgfmt.verifier.proofs import Locate, no_offset, proof_of
 
-__all__ = [
-    "LARGE_TABLE_BYTES",
-    "MAX_BARE_HEADER_BYTES",
-    "MAX_SCANNED_BYTES",
-    "MIN_CONSTANT_ROWS",
-    "SAMPLE_STRETCHES",
-    "STRETCH_BYTES",
-    "check_digest",
-    "check_sense",
-    "check_structure",
-    "diagnose_unreadable",
-    "error_finding",
-    "error_line",
-    "guess_damage_cause",
-    "guess_size_cause",
-    "load_published",
-    "make_locator",
-    "try_readings",
-]
+__all__ = ["load_published"]
 
 MIN_CONSTANT_ROWS = 4  # a table of fewer rows may rightly hold one number throughout
 MAX_BARE_HEADER_BYTES = 64  # a file up to this size is reported as a bare header
@@ -193,20 +175,17 @@ def diagnose_unreadable(source: Source, error: errors.FormatError) -> tuple[Find
     error : what reading it raised.
     """
     finding = replace(error_finding(error, source.name), expected=getattr(error, "expected", None))
+    likely = guess_size_cause(source)
+    other_size = likely is not None and likely.cause is Cause.OTHER_SIZE
     if isinstance(error, errors.TruncatedError):
         finding = replace(finding, offset=source.size)
-    likely = guess_size_cause(source)
-    sized = isinstance(error, (errors.TruncatedError, errors.HeaderError))
-    if likely is not None and likely.cause is Cause.OTHER_SIZE and not sized:
-        likely = LikelyCause(Cause.CUT, likely.detail)
-    if isinstance(error, errors.TruncatedError):
-        if error.cause:
-            likely = LikelyCause(Cause.TEXT)
-        elif likely is not None and likely.cause is Cause.OTHER_SIZE and error.expected_size:
+        if other_size and error.expected_size:
             promised = f"its header promises {error.expected_size:,} bytes, the file has {source.size:,}"
             finding = replace(finding, found=promised)
-    elif likely is not None and finding.offset == 0:  # the checksum of the whole file is wrong, not its size
+    elif finding.offset == 0:  # the checksum of the whole file is wrong, not its size
         likely = None
+    elif other_size and likely is not None and not isinstance(error, errors.HeaderError):
+        likely = LikelyCause(Cause.CUT, likely.detail)
     return finding, likely
 
 
@@ -218,12 +197,8 @@ def error_finding(error: errors.FormatError, name: str) -> Finding:
 
 
 def error_line(error: errors.BgfmtError, name: str) -> str:
-    """Return an error's message as one line, without the file's name and the likely cause.
-
-    Reports print these separately. name : the file's name.
-    """
-    text = str(error).removesuffix(f"; likely cause: {getattr(error, 'cause', '')}")
-    return " ".join(text.split()).removeprefix(f"{name}: ")
+    """Return an error's message as one line, without the file's name `name`, which reports print separately."""
+    return " ".join(str(error).split()).removeprefix(f"{name}: ")
 
 
 # -- causes --------------------------------------------------------------------------------------------------

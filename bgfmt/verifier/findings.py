@@ -12,11 +12,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from bgfmt.files.database import RETURNS_LOST
 from bgfmt.game.board import Side
 
 __all__ = [
-    "CLAIM_CAUSES",
     "LEVELS",
     "MAX_FINDINGS",
     "Cause",
@@ -113,7 +111,6 @@ class Cause(Enum):
     ZEROS = "only zeros"
     ONES = "only ones"
     BARE_HEADER = "a bare header"
-    TEXT = RETURNS_LOST
     CUT = "truncated, or a header of other points or chequers"
     OTHER_ROUNDING = "other rounding, or plain negation instead of one's complement"
     OTHER_PLAYS = "another rule for equally good plays, or other rounding"

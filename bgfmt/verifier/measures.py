@@ -13,7 +13,7 @@ from bgfmt.tables import Table
 from bgfmt.tables.registry import Registry
 from bgfmt.verifier.spread import Progress
 
-__all__ = ["MEASURES", "Measure", "measure_of"]
+__all__ = ["measure_of"]
 
 
 class Measure(Protocol):

@@ -18,7 +18,7 @@ from bgfmt.verifier.findings import (
     select_faults,
 )
 
-__all__ = ["board", "differences", "likely", "message", "plural", "position", "verdict"]
+__all__ = ["plural"]
 
 MAX_LISTED_NUMBERS = 12  # numbers of an entry that are written out
 SENTENCES = {  # of a finding, by its rule

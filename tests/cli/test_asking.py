@@ -15,7 +15,7 @@ import bgfmt
 from bgfmt import met
 from bgfmt.analysis.solving import solve_side
 from bgfmt.cli import cli, run
-from bgfmt.files.solve import solve_stored
+from bgfmt.files.solve import solve_table
 from bgfmt.game.board import Side
 from bgfmt.solver.match import match_score
 from tests.support.analysis_tables import exact_two_sided, means, one_sided, stored_two_sided
@@ -260,7 +260,7 @@ def test_every_race_has_an_answer(ask):
 
 @pytest.mark.slow
 def test_a_folder_that_is_one_database(ask, folder, tmp_path):
-    solve_stored("two-sided", 4, 3, store=tmp_path / "made")
+    solve_table("two-sided", 4, 3, store=tmp_path / "made")
     code, out, err = ask(f'play "{tmp_path}/made" "1 0 1 / 2" 21')
     assert (code, err) == (0, "")
     assert "from made;" in out

@@ -14,7 +14,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import bgfmt
@@ -67,33 +66,6 @@ def test_what_is_no_database_is_named(what: str, tmp_path: Path, capsys: pytest.
         out, err = capsys.readouterr()
         assert what in (out if command == "verify" else err), (command, out, err)
         assert command == "verify" or err.count("\n") == 1
-
-
-def test_carriage_returns_taken_away_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = TABLE[:9] + b"06-04-1" + TABLE[16:40] + np.random.default_rng(1).bytes(210 * 210 * 8)
-    assert data.count(b"\r\n") > 2
-    for wanted, text in (
-        (True, data.replace(b"\r\n", b"\n")), (True, data.replace(b"\r", b"")), (False, data[:-5]),
-    ):  # fmt: skip
-        (tmp_path / "a.bd").write_bytes(text)
-        assert run(["verify", str(tmp_path / "a.bd")]) == 1
-        assert ("removed carriage returns" in capsys.readouterr().out) is wanted
-
-
-@pytest.mark.parametrize(
-    "name", ["gnubg/os_p06.bd", "gnubg/ts_06x04.bd", "gnubg/h1_restart.bd", "jfile/bgns.ijf"]
-)
-def test_every_command_names_line_ends_that_were_converted(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A small table and one whose index has moved are known too; what was cut in the middle is not taken for it."""
-    data, path = (GOLDEN / name).read_bytes(), tmp_path / "a.bin"
-    for wanted, text in ((True, data.replace(b"\r\n", b"\n")), (False, data[: len(data) // 2])):
-        path.write_bytes(text)
-        for words in (["info"], ["lookup", "0 1"], ["convert", str(tmp_path / "o.npz")], ["verify"]):
-            assert run([words[0], str(path), *words[1:]]) == (1 if words == ["verify"] else 2)
-            out, err = capsys.readouterr()
-            assert ((out + err).count("removed carriage returns") == 1) is wanted, (words, out, err)
 
 
 @pytest.mark.extra("frames")

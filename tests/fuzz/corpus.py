@@ -11,7 +11,7 @@ import zlib
 from functools import cache
 from pathlib import Path
 
-from bgfmt.files.solve import solve_stored
+from bgfmt.files.solve import solve_table
 from tests.fuzz import mutations
 from tests.laws.samples import ROWWISE, samples
 
@@ -79,7 +79,7 @@ def folders() -> list[bytes]:
     """A store of chunks as `packed` makes bytes of it."""
     store = scratch() / "store"
     if not store.exists():
-        solve_stored("two-sided", 3, 2, store=store)
+        solve_table("two-sided", 3, 2, store=store)
     return [packed(store)]
 
 

@@ -28,7 +28,7 @@ from typing import Any
 import bgfmt
 from bgfmt import solver
 from bgfmt.files.gnubg_2001 import gnubg_2001_tables
-from bgfmt.files.solve import solve_stored
+from bgfmt.files.solve import solve_table
 from bgfmt.tables import flat
 from tests.support import damage, packing
 
@@ -111,7 +111,7 @@ def seeds(folder: Path) -> Iterator[Seed]:
 
 def stored(store: Path) -> Iterator[Seed]:
     """A store of chunks, once for each of its files."""
-    solve_stored("two-sided", 3, 3, store=store)
+    solve_table("two-sided", 3, 3, store=store)
     for path in sorted(path for path in store.rglob("*") if path.is_file()):
         yield Seed(store.name, path.read_bytes(), (), "zarr", str(path.relative_to(store)))
 

@@ -22,7 +22,7 @@ import pytest
 import bgfmt
 from bgfmt import formats, met
 from bgfmt.files.gnubg_2001 import gnubg_2001_tables
-from bgfmt.files.solve import solve_stored
+from bgfmt.files.solve import solve_table
 from bgfmt.solver.match import match_score
 from bgfmt.tables import KINDS
 from tests.support.doubling import assert_linear
@@ -113,7 +113,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, int], Path
         path = folder / f"{form}-{sizes[k][0]}x{sizes[k][1]}"
         if not path.exists():
             if kind == "store":
-                solve_stored("two-sided", *sizes[k], store=path)
+                solve_table("two-sided", *sizes[k], store=path)
             else:
                 bgfmt.save(table(kind, *sizes[k]), path, format=form)
         return path

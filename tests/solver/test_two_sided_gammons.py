@@ -13,7 +13,7 @@ import bgfmt
 from bgfmt import Position, Side
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.ondemand import solve_money
-from bgfmt.files.solve import solve_stored
+from bgfmt.files.solve import solve_table
 from bgfmt.game.state import GameState
 from bgfmt.solver.registry import solver_of
 from bgfmt.solver.two_sided import two_sided
@@ -73,7 +73,7 @@ def test_jacoby_changes_the_centre_alone_and_no_right_double_is_beavered() -> No
 @pytest.mark.parametrize("kind", KINDS)
 def test_tiles_and_layers_make_the_same_table(kind: str, tmp_path: Path) -> None:
     table = made(kind, 2)
-    report = solve_stored(kind, 2, 15, store=tmp_path / "tiles", memory=400_000_000)
+    report = solve_table(kind, 2, 15, store=tmp_path / "tiles", memory=400_000_000)
     assert report is not None
     assert report.made > 0
     bgfmt.solve(kind, 2, 15, tmp_path / "layers.npz", scratch=tmp_path / "scratch")

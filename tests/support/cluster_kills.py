@@ -34,7 +34,7 @@ from typing import Any
 
 import bgfmt
 from bgfmt.extras.cluster.dask_workers import DaskWorkers
-from bgfmt.files.solve import solve_stored
+from bgfmt.files.solve import solve_table
 
 BGFMT = [sys.executable, "-m", "bgfmt"]
 LONG = 600  # seconds that nothing takes
@@ -229,7 +229,7 @@ def sizes(folder: Path) -> int:
             for chequers in range(1, 10):
                 here = bgfmt.solve("two-sided", points, chequers, folder / "here.bd", force=True)
                 there = folder / "there.bd"
-                solve_stored("two-sided", points, chequers, there, workers=address, force=True)
+                solve_table("two-sided", points, chequers, there, workers=address, force=True)
                 assert digest(here) == digest(there), f"{points}x{chequers}: other bytes"
                 count += 1
     return count

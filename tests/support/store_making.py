@@ -11,14 +11,14 @@ import numpy as np
 
 import bgfmt
 from bgfmt.extras.large import chunks
-from bgfmt.files.solve import solve_stored
+from bgfmt.files.solve import solve_table
 
 BGFMT = [sys.executable, "-m", "bgfmt"]
 
 
 def whole(path: Path) -> Path:
     """A whole store of 5x4."""
-    solve_stored("two-sided", 5, 4, store=path)
+    solve_table("two-sided", 5, 4, store=path)
     return path
 
 

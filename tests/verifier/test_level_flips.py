@@ -18,7 +18,7 @@ import bgfmt
 from bgfmt import formats, met, solver
 from bgfmt.errors import AmbiguousFormatError, CapabilityError, FormatError, UnknownFormatError
 from bgfmt.files.database import read_source
-from bgfmt.files.solve import solve_stored
+from bgfmt.files.solve import solve_table
 from bgfmt.solver.match import match_score
 from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import Table
@@ -135,7 +135,7 @@ def test_no_flipped_bit_is_passed_over(name: str, tmp_path: Path, bkg_once: None
 @pytest.mark.slow
 def test_no_flipped_bit_of_a_store_is_passed_over(tmp_path: Path) -> None:
     store = tmp_path / "store"
-    solve_stored("two-sided", 1, 1, store=store)
+    solve_table("two-sided", 1, 1, store=store)
     sound = bgfmt.verify(store)
     assert sound.exit_code == 0
     for path in [path for path in store.rglob("*") if path.is_file()]:

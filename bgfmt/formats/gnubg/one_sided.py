@@ -7,6 +7,7 @@ before March 2009 have 8-byte entries as well, the last two bytes zero.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +18,7 @@ import numpy as np
 from construct import Array, Int8ul, Int16ul, Int32ul, Struct, this
 from numpy.typing import NDArray
 
-from bgfmt.errors import CapabilityError, CorruptError
+from bgfmt.errors import CapabilityError, CorruptError, TruncatedError
 from bgfmt.formats.base import ROLLS, Layout, Option, Options, Outlet, Reading, Region, RollsFormat, Salvage
 from bgfmt.formats.gnubg import family
 from bgfmt.formats.gnubg.family import GnubgFormat, GnubgHeader, HeaderFacts, number_dtype
@@ -217,13 +218,14 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         return f"{facts.points} points {'with' if facts.gammon else 'without'} gammons{packed}"
 
     def tables_of_size(self, source: Source) -> list[str]:
-        body = source.buffer[family.SIZE :]
         fits = super().tables_of_size(source)
         for facts in self.canonical_headers():
             n = board.count(facts.points, 15)
             entry = LONG if facts.gammon else SHORT
-            if facts.compressed and index_ends(body, n, entry, facts.gammon) == len(body):
-                fits.append(self.title_of(facts))
+            with contextlib.suppress(TruncatedError):
+                rows = CompressedRows(source, family.SIZE, n, entry=entry, gammon=facts.gammon)
+                if facts.compressed and rows.size == source.size - family.SIZE:
+                    fits.append(self.title_of(facts))
         return fits
 
     def build_from_body(self, facts: HeaderFacts, body: bytes, name: str) -> Salvage | None:
@@ -286,11 +288,16 @@ U16 = NDArray[np.uint16]
 
 @cache
 def _spans() -> NDArray[np.bool_]:
-    """Return a (33, 64, 32) bool array: [count, first] marks the rolls of `count` values from roll `first` on."""
+    """Return a (33 * 64, 32) bool array: row 64 * count + first marks the rolls of `count` values from `first` on."""
     rolls = np.arange(ROLLS)
     count = np.arange(ROLLS + 1)[:, None, None]
     first = np.arange(64)[None, :, None]
-    return (rolls >= first) & (rolls < first + count)
+    return ((rolls >= first) & (rolls < first + count)).reshape(-1, ROLLS)
+
+
+def _mark_spans(firsts: NDArray[np.uint8], counts: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return a bool array with a last axis of 32 rolls: True for `counts` rolls from roll `firsts` on."""
+    return _spans().take(counts.astype(np.intp) * 64 + firsts, axis=0, mode="clip")
 
 
 class CompressedRows:
@@ -345,42 +352,35 @@ class CompressedRows:
 
     def block(self, start: int, stop: int) -> U16:
         """Decode the rows of positions start..stop-1, (m, 32 or 64) uint16; 64 with gammon data."""
-        last = self._last
-        if last is not None and last[:2] == (start, stop):
-            return last[2]
-        entries = self.index[start:stop]
-        mask, lengths = self._mask(entries, start)
-        starts = entries["start"].astype(np.int64)
-        if len(entries) and np.array_equal(starts[1:], starts[:-1] + lengths[:-1]):  # values in one piece
-            begin = int(starts[0])
-            end = int(starts[0] + lengths.sum())
-            self._check_range(begin, end, start)
-            rows = np.zeros((len(entries), self.width), np.uint16)
-            rows[mask] = self.values[begin:end]
-        else:
-            rows = self.pick(np.arange(start, stop))
-        self._last = (start, stop, rows)
-        return rows
+        if self._last is None or self._last[:2] != (start, stop):
+            self._last = (start, stop, self._decode(self.index[start:stop], np.arange(start, stop)))
+        return self._last[2]
 
     def pick(self, numbers: NDArray[np.int64]) -> U16:
         """Decode the rows with these position numbers, in this order, (m, 32 or 64) uint16; 64 with gammon data."""
+        return self._decode(self.index[numbers], numbers)
+
+    def _decode(self, entries: Any, numbers: NDArray[np.int64]) -> U16:
         out = np.zeros((len(numbers), self.width), np.uint16)
         if len(numbers) == 0:
             return out
-        entries = self.index[numbers]
         mask, lengths = self._mask(entries, numbers)
         begins = entries["start"].astype(np.int64)
         ends = begins + lengths
         bad = int(ends.argmax())
-        self._check_range(int(begins[bad]), int(ends[bad]), int(numbers[bad]))
-        before = np.cumsum(lengths) - lengths
-        places = np.arange(int(lengths.sum())) + np.repeat(begins - before, lengths)
-        out[mask] = self.values[places]
+        if ends[bad] > len(self.values):
+            found = f"start {begins[bad]:,} with {lengths[bad]} values"
+            expected = f"values within the {len(self.values):,} stored"
+            raise self._index_error(int(numbers[bad]), 0, expected, found)
+        if np.array_equal(ends[:-1], begins[1:]):  # values in one piece
+            out[mask] = self.values[begins[0] : ends[-1]]
+        else:
+            before = np.cumsum(lengths) - lengths
+            out[mask] = self.values[np.arange(int(lengths.sum())) + np.repeat(begins - before, lengths)]
         return out
 
-    def _mask(self, entries: Any, numbers: Any) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    def _mask(self, entries: Any, numbers: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Return the mask of the stored values of some entries, (m, 32 or 64) bool, and their counts, (m,) int64."""
-        spans = _spans()
         names = [("count", "first")] + ([("gammon_count", "gammon_first")] if self.gammon else [])
         mask = np.empty((len(entries), len(names), ROLLS), bool)
         lengths = np.zeros(len(entries), np.int64)
@@ -390,19 +390,12 @@ class CompressedRows:
             beyond = (counts.astype(np.int16) + firsts) > ROLLS
             if beyond.any():
                 bad = int(beyond.argmax())
-                number = int(numbers[bad]) if isinstance(numbers, np.ndarray) else int(numbers) + bad
                 found = f"{counts[bad]} values from roll {firsts[bad]}"
                 at = entries.dtype.fields[count][1]
-                raise self._index_error(number, at, f"values within rolls 0..{ROLLS - 1}", found)
-            code = counts.astype(np.intp) * 64 + firsts
-            np.take(spans.reshape(-1, ROLLS), code, axis=0, out=mask[:, k], mode="clip")
+                raise self._index_error(int(numbers[bad]), at, f"values within rolls 0..{ROLLS - 1}", found)
+            mask[:, k] = _mark_spans(firsts, counts)
             lengths += counts
         return mask.reshape(len(entries), self.width), lengths
-
-    def _check_range(self, begin: int, end: int, number: int) -> None:
-        if end > len(self.values):
-            found = f"start {begin:,} with {end - begin} values"
-            raise self._index_error(number, 0, f"values within the {len(self.values):,} stored", found)
 
     def _index_error(self, number: int, at: int, expected: str, found: str) -> CorruptError:
         """Return the error for a wrong index entry; `at` is an offset within the entry."""
@@ -437,19 +430,6 @@ def decode_damaged(body: bytes, positions: int, entry: int, gammon: bool) -> U16
     return rows
 
 
-def index_ends(body: bytes | memoryview, positions: int, entry: int, gammon: bool) -> int | None:
-    """Return the size in bytes of index and values together, as the last index entry implies it.
-
-    None if the index is incomplete. positions : number of entries. entry : bytes of an entry. gammon : whether there
-    are two distributions a position.
-    """
-    last = bytes(body[(positions - 1) * entry : positions * entry])
-    if len(last) < entry:
-        return None
-    (final,) = np.frombuffer(last, INDEX_DTYPES[entry])
-    return positions * entry + VALUE.itemsize * _count_values(final, gammon)
-
-
 def spans_of(rows: U16, start: int, entry: int) -> tuple[Any, NDArray[np.bool_], int]:
     """Encode distributions (m, 32 or 64) as index entries and values without leading and trailing zeros.
 
@@ -464,12 +444,11 @@ def spans_of(rows: U16, start: int, entry: int) -> tuple[Any, NDArray[np.bool_],
     if not bits.all():
         number = int((bits == 0).any(axis=1).argmax())
         raise CapabilityError(f"an all-zero distribution (row {number} of its block) has no compressed form")
-    first = (np.frexp((bits & (~bits + np.uint32(1))).astype(np.float64))[1] - 1).astype(np.uint8)
-    last = (np.frexp(bits.astype(np.float64))[1] - 1).astype(np.uint8)
-    count = last - first + np.uint8(1)
-    if not np.array_equal(np.bitwise_count(bits), count):
-        code = count.astype(np.intp) * 64 + first
-        stored = _spans().reshape(-1, ROLLS).take(code, axis=0).reshape(stored.shape)
+    first = np.bitwise_count((bits & -bits) - np.uint32(1))  # zeros below the lowest bit
+    past = np.frexp(bits.astype(np.float64))[1]
+    count = past.astype(np.uint8) - first
+    if not np.array_equal(np.bitwise_count(bits), count):  # zeros between
+        stored = _mark_spans(first, count).reshape(rows.shape)
     lengths = count.sum(axis=1, dtype=np.int64)
     end = start + int(lengths.sum())
     if end > 0xFFFFFFFF:

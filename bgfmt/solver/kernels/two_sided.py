@@ -15,8 +15,6 @@ from bgfmt.game import kernels_vectors as vectors
 from bgfmt.game.kernels_vectors import ROLL_RESULTS, RollResults
 from bgfmt.jit import njit
 
-__all__ = ["LINES", "LINES64", "Lines", "fill_squares", "scatter_records"]
-
 
 class Lines(NamedTuple):
     """Turned values: line base[j] + b * step[j] holds those of place j and the sides of block b.

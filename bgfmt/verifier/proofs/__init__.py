@@ -30,7 +30,6 @@ __all__ = [
     "EXACT",
     "MAX_PLAIN_POINTS",
     "PROOFS",
-    "SEED_MODULUS",
     "KnownRecipe",
     "Locate",
     "Proof",

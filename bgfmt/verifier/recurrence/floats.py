@@ -19,7 +19,7 @@ from bgfmt.tables.two_sided import StoredEquities
 from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, pip_order, plays
 from bgfmt.verifier.recurrence.two_sided import PairRule
 
-__all__ = ["FloatRule", "build_table", "expected_entries", "expected_tile", "fill", "fill_tile"]
+__all__ = ["FloatRule"]
 
 
 class FloatRule(PairRule):

@@ -22,37 +22,7 @@ from bgfmt.tables import OneSided
 from bgfmt.verifier.recurrence import plays
 from bgfmt.verifier.recurrence.plays import WEIGHTS, Array, Progress, best_plays, group_by_pips, numbering
 
-__all__ = [
-    "BGSAGE",
-    "FULL_SIDE",
-    "GNUBG",
-    "LABEL_BITS",
-    "MAX_BLOCK_POSITIONS",
-    "ROLLS",
-    "THROWS",
-    "WHOLE",
-    "Distributions",
-    "FloatRows",
-    "FollowingRows",
-    "Means",
-    "Moments",
-    "RowRule",
-    "add_rolls",
-    "bits_of",
-    "build_moments",
-    "build_table",
-    "check",
-    "decode_rows",
-    "empty_rows",
-    "float_rows",
-    "lexicographic_labels",
-    "means_among",
-    "means_of",
-    "moments_of",
-    "ranks",
-    "settle",
-    "sum_following_rows",
-]
+__all__ = ["BGSAGE", "GNUBG", "Distributions", "FollowingRows", "RowRule", "bits_of", "build_moments"]
 
 
 ROLLS = 32  # numbers of a row: probabilities of 0..31 rolls

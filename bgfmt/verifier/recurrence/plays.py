@@ -20,33 +20,16 @@ from bgfmt.game import board
 from bgfmt.jit import njit
 
 __all__ = [
-    "HOME",
-    "NONE",
-    "NOWHERE",
-    "NUMBERING",
     "ROLLS",
-    "SPACE",
     "WEIGHTS",
     "Array",
-    "Numbering",
     "Progress",
-    "Space",
-    "begin",
     "best_plays",
-    "double_moves",
-    "find_least",
     "group_by_pips",
-    "landing",
-    "last_moves",
-    "make_workspace",
-    "move",
     "numbering",
     "pip_order",
     "pips",
     "plays",
-    "roll_plays",
-    "successors",
-    "unrank",
 ]
 
 

@@ -25,7 +25,7 @@ import bgfmt
 from bgfmt.cli import run
 from bgfmt.errors import CapabilityError, ClusterError
 from bgfmt.extras.cluster.dask_workers import DaskWorkers
-from bgfmt.files.solve import solve_stored
+from bgfmt.files.solve import solve_table
 from tests.support.store_making import BGFMT, chunk_files, digest, reseal
 
 
@@ -44,7 +44,7 @@ def address_of(workers: DaskWorkers) -> str:
 @pytest.mark.slow
 def test_a_cluster_makes_the_same_bytes(two: DaskWorkers, tmp_path: Path, made: dict[str, Path]) -> None:
     path = tmp_path / "s"
-    solved = solve_stored("two-sided", 6, 7, tmp_path / "o.bd", store=path, workers=address_of(two))
+    solved = solve_table("two-sided", 6, 7, tmp_path / "o.bd", store=path, workers=address_of(two))
     assert digest(tmp_path / "o.bd") == digest(made["6x7"])
     assert (solved.read, solved.written) == solved.grid.bytes_moved
 
@@ -60,7 +60,7 @@ def test_workers_may_be_killed(two: DaskWorkers, tmp_path: Path, made: dict[str,
                 killed.append(rng.choice(pids))
                 os.kill(killed[-1], signal.SIGKILL)
 
-    solve_stored("two-sided", 6, 7, tmp_path / "o.bd", workers=two, progress=kill)
+    solve_table("two-sided", 6, 7, tmp_path / "o.bd", workers=two, progress=kill, tiles=True)
     assert killed
     assert digest(tmp_path / "o.bd") == digest(made["6x7"])
 
@@ -107,14 +107,14 @@ def test_a_scheduler_of_its_own(tmp_path: Path, made: dict[str, Path]) -> None:
 
 def test_no_cluster_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(CapabilityError, match=r"local:N or the address"):
-        solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers="somewhere")
+        solve_table("two-sided", 3, 2, store=tmp_path / "s", workers="somewhere")
     pytest.importorskip("distributed")
     from bgfmt.extras.cluster import dask_workers
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dask_workers, "LISTEN_SECONDS", 0.2)
         with pytest.raises(ClusterError, match="cannot start or reach the cluster: Connection refused"):
-            solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers="tcp://127.0.0.1:9")
+            solve_table("two-sided", 3, 2, store=tmp_path / "s", workers="tcp://127.0.0.1:9")
     lookups: list[object] = []
     with pytest.MonkeyPatch.context() as patch:
         lookup = socket.getaddrinfo
@@ -122,7 +122,7 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
             socket, "getaddrinfo", lambda *words, **more: (lookups.append(words), lookup(*words, **more))[1]
         )
         with pytest.raises(ClusterError, match=r"nobody\.invalid:1: cannot start or reach the cluster: "):
-            solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers="tcp://nobody.invalid:1")
+            solve_table("two-sided", 3, 2, store=tmp_path / "s", workers="tcp://nobody.invalid:1")
     assert len(lookups) < 5  # a name that nobody has is not looked up again and again
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.MonkeyPatch.context() as patch:
         patch.setattr(dask_workers, "LISTEN_SECONDS", 0.2)
@@ -130,7 +130,7 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
         with pytest.raises(
             ClusterError, match="cannot start or reach the cluster: the server there is not a Dask scheduler"
         ):
-            solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers=address)
+            solve_table("two-sided", 3, 2, store=tmp_path / "s", workers=address)
     assert not (tmp_path / "s").exists()
 
 
@@ -144,7 +144,7 @@ def test_no_worker_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     ) as alone:
         how: Any = {"store": tmp_path / "s", "workers": alone.scheduler_address}
         with pytest.raises(ClusterError, match="no worker connected within 1 seconds"):
-            solve_stored("two-sided", 3, 2, **how)
+            solve_table("two-sided", 3, 2, **how)
         alone.scale(1)
         monkeypatch.setattr("bgfmt.extras.cluster.dask_workers.START_SECONDS", 120)
         with DaskWorkers(alone.scheduler_address) as workers:
@@ -198,7 +198,7 @@ def test_the_scheduler_knows_all_tasks_at_once(two: DaskWorkers, tmp_path: Path)
 
 @pytest.mark.slow
 def test_the_dashboard_names_what_is_done(two: DaskWorkers, tmp_path: Path) -> None:
-    solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers=address_of(two))
+    solve_table("two-sided", 3, 2, store=tmp_path / "s", workers=address_of(two))
     assert bgfmt.verify(tmp_path / "s", cluster=address_of(two)).exit_code == 0
     names = two._client.run_on_scheduler(lambda dask_scheduler: set(dask_scheduler.task_prefixes))
     assert {"make_tile", "check_band"} <= names
@@ -218,7 +218,7 @@ def test_a_worker_of_another_version_makes_nothing(
 ) -> None:
     monkeypatch.setattr("bgfmt.extras.cluster.dask_workers.VERSION", "0.0.9")
     with pytest.raises(ClusterError, match=r"a worker has bgfmt .*, but needs 0\.0\.9"):
-        solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers=address_of(two))
+        solve_table("two-sided", 3, 2, store=tmp_path / "s", workers=address_of(two))
     assert not list(tmp_path.glob("s/equities/c.*"))
 
 
@@ -270,10 +270,10 @@ def test_a_disk_that_fills_up_is_one_line_and_no_loss(
         for cluster in (None, address_of(two)):
             how: dict[str, Any] = {"store": tmp_path / "s", "workers": cluster}
             with pytest.raises((OSError, ClusterError), match="No space left") as caught:
-                solve_stored("two-sided", 6, 7, progress=fill, **how)
+                solve_table("two-sided", 6, 7, progress=fill, **how)
             assert "\n" not in str(caught.value)
             other.unlink()
-            assert solve_stored("two-sided", 6, 7, resume=True, **how).found
+            assert solve_table("two-sided", 6, 7, resume=True, **how).found
             bgfmt.convert(tmp_path / "s", tmp_path.parent / "o.bd", to="gnubg-ts", force=True)
             assert digest(tmp_path.parent / "o.bd") == digest(made["6x7"])
             shutil.rmtree(tmp_path / "s")
@@ -403,7 +403,7 @@ def test_bands_checked_apart_find_the_same(tmp_path: Path, monkeypatch: pytest.M
     from bgfmt.verifier.recurrence import two_sided as recurrence
 
     monkeypatch.setattr(recurrence, "BAND_BYTES", 1)
-    solve_stored("two-sided", 5, 4, store=tmp_path / "s")
+    solve_table("two-sided", 5, 4, store=tmp_path / "s")
     reseal(chunk_files(tmp_path / "s")[0], lambda content: content.__setitem__(8 * 200, content[8 * 200] ^ 4))
     with bgfmt.open(tmp_path / "s") as db:
         rule = recurrence.PairRule(db.table)

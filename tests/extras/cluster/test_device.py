@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bgfmt.errors import CapabilityError
-from bgfmt.files.solve import solve_stored
+from bgfmt.files.solve import solve_table
 
 BGFMT = [sys.executable, "-m", "bgfmt"]
 
@@ -33,5 +33,5 @@ def test_without_a_device_it_is_one_line(tmp_path: Path) -> None:
     if device.is_available():
         pytest.skip("there is a device here")
     with pytest.raises(CapabilityError, match="no CUDA device"):
-        solve_stored("two-sided", 3, 2, tmp_path / "o.bd", device="cuda")
+        solve_table("two-sided", 3, 2, tmp_path / "o.bd", device="cuda")
     assert not list(tmp_path.iterdir())

@@ -19,7 +19,7 @@ from bgfmt.cli import run
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, FormatError, ScratchError, TruncatedError
 from bgfmt.extras.large import chunks
 from bgfmt.extras.large.tiles import grid_of
-from bgfmt.files.solve import solve_stored
+from bgfmt.files.solve import solve_table
 from bgfmt.game.board import Position
 from tests.support.store_making import chunk_files, digest, reseal
 
@@ -71,7 +71,7 @@ def test_zarr_opens_it(store: Path) -> None:
 def test_what_fsspec_reaches() -> None:
     pytest.importorskip("fsspec")
     address = "memory://bgfmt-test/s"
-    solve_stored("two-sided", 4, 3, store=address)
+    solve_table("two-sided", 4, 3, store=address)
     with bgfmt.open(address) as db:
         assert np.array_equal(np.asarray(db.table.arrays()["equities"]), solver.two_sided(4, 3).equities)
 
@@ -157,7 +157,7 @@ def test_a_wrong_number_is_found_under_a_right_checksum(copied: Path) -> None:
 
 @pytest.mark.slow
 def test_chunks_cannot_change_places(tmp_path: Path) -> None:
-    solve_stored("two-sided", 6, 5, store=tmp_path / "s")
+    solve_table("two-sided", 6, 5, store=tmp_path / "s")
     a, b = tmp_path / "s/equities/c.0.1.0", tmp_path / "s/equities/c.1.0.0"
     first, second = a.read_bytes(), b.read_bytes()
     assert first != second
@@ -190,7 +190,7 @@ def test_damage_met_on_the_way_makes_no_file(store: Path, tmp_path: Path) -> Non
     content[77] ^= 1
     chunk_files(copy)[0].write_bytes(content)
     with pytest.raises(CorruptError, match="CRC-32C"):
-        solve_stored("two-sided", 5, 4, tmp_path / "o.bd", store=copy, resume=True)
+        solve_table("two-sided", 5, 4, tmp_path / "o.bd", store=copy, resume=True)
     assert sorted(os.listdir(tmp_path)) == ["s"]
 
 
@@ -204,7 +204,7 @@ def test_while_it_is_solved_zarr_sees_no_equities(tmp_path: Path) -> None:
         with pytest.raises(TruncatedError):
             bgfmt.open(tmp_path / "s")
 
-    solve_stored("two-sided", 5, 4, store=tmp_path / "s", progress=look)
+    solve_table("two-sided", 5, 4, store=tmp_path / "s", progress=look)
     assert seen == [False] * len(grid.tiles())
 
 
@@ -243,7 +243,7 @@ def test_any_description_is_an_answer(
 @pytest.mark.slow
 def test_going_on_makes_what_is_gone_or_damaged(tmp_path: Path, made: dict[str, Path]) -> None:
     path = tmp_path / "s"
-    solve_stored("two-sided", 6, 5, store=path)
+    solve_table("two-sided", 6, 5, store=path)
     said = json.loads((path / "zarr.json").read_text())
     said["attributes"]["bgfmt"] |= {"state": "solving", "sum": ""}
     (path / "zarr.json").write_text(json.dumps(said))
@@ -254,11 +254,11 @@ def test_going_on_makes_what_is_gone_or_damaged(tmp_path: Path, made: dict[str, 
     content[50] ^= 8
     files[7].write_bytes(content)
     with pytest.raises(ScratchError) as caught:
-        solve_stored("two-sided", 6, 5, tmp_path / "o.bd", store=path)
+        solve_table("two-sided", 6, 5, tmp_path / "o.bd", store=path)
     assert caught.value.state == "unfinished"
     with pytest.raises(ScratchError, match="another table"):
-        solve_stored("two-sided", 6, 4, store=path, resume=True)
-    solved = solve_stored("two-sided", 6, 5, tmp_path / "o.bd", store=path, resume=True)
+        solve_table("two-sided", 6, 4, store=path, resume=True)
+    solved = solve_table("two-sided", 6, 5, tmp_path / "o.bd", store=path, resume=True)
     assert 0 < solved.made <= 3 < solved.found
     assert digest(tmp_path / "o.bd") == digest(made["6x5"])
 
@@ -268,16 +268,16 @@ def test_other_folders_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "letter").write_text("dear")
     with pytest.raises(bgfmt.errors.OutputExistsError):
-        solve_stored("two-sided", 3, 2, store=tmp_path / "s")
+        solve_table("two-sided", 3, 2, store=tmp_path / "s")
     with pytest.raises(CapabilityError):
-        solve_stored("one-sided", 3, 2, store=tmp_path / "t")
-    solve_stored("two-sided", 3, 2, tmp_path / "o.bd", memory=400_000_000)
+        solve_table("one-sided", 3, 2, store=tmp_path / "t")
+    solve_table("two-sided", 3, 2, tmp_path / "o.bd", memory=400_000_000)
     assert sorted(os.listdir(tmp_path)) == ["o.bd", "s"]
 
 
 @pytest.mark.slow
 def test_progress_is_at_its_end_once(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    solve_stored("two-sided", 6, 6, tmp_path / "o.bd", progress=lambda *said: told.append(said))
+    solve_table("two-sided", 6, 6, tmp_path / "o.bd", tiles=True, progress=lambda *said: told.append(said))
     assert [done == total for done, total in told].count(True) == 1
     assert told[-1][0] == told[-1][1]

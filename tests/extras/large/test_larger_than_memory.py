@@ -90,11 +90,11 @@ def test_too_little_memory_is_said(tmp_path: Path) -> None:
 )
 def test_a_tile_takes_the_memory_that_is_said(tmp_path: Path) -> None:
     from bgfmt.extras.large.stores import plan_stored
-    from bgfmt.files.solve import solve_stored
+    from bgfmt.files.solve import solve_table
     from bgfmt.solver.registry import solver_of
 
     bound = 400_000_000
     assert plan_stored(solver_of("two-sided", 6, 9), workers=1, memory=bound).memory <= bound
-    solve_stored("two-sided", 6, 3, store=tmp_path / "compiled")
+    solve_table("two-sided", 6, 3, store=tmp_path / "compiled")
     size = ["solve", "two-sided", "6x9", "--threads", "1", "--memory", "400M", "--quiet"]
     assert measured(*size, "--store", str(tmp_path / "s")) < bound

@@ -24,7 +24,7 @@ from bgfmt.cli import run as command
 from bgfmt.errors import CapabilityError, CorruptError, OutputExistsError, ScratchError, SolverError
 from bgfmt.extras.large import tiles as stored
 from bgfmt.extras.large.chunks import ChunkStore
-from bgfmt.files.solve import solve_stored
+from bgfmt.files.solve import solve_table
 from bgfmt.storage import system
 from bgfmt.storage.sink import FileSink
 from tests.support import crash
@@ -72,7 +72,7 @@ def test_removed_when_the_result_is_safe(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [(1, 5), (2, 1), (6, 4), (12, 2), (9, 3)], ids=str)
 @pytest.mark.parametrize("cubeful", [True, False])
 def test_layers_and_tiles_make_one_store(size: tuple[int, int], cubeful: bool, tmp_path: Path) -> None:
-    solve_stored("two-sided", *size, store=tmp_path / "tiles", cubeful=cubeful)
+    solve_table("two-sided", *size, store=tmp_path / "tiles", cubeful=cubeful)
 
     def keep(path: str) -> None:
         os.rename(path, tmp_path / "layers")

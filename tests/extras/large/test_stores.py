@@ -15,7 +15,7 @@ import pytest
 
 import bgfmt
 from bgfmt.cli import run
-from bgfmt.files.solve import solve_stored
+from bgfmt.files.solve import solve_table
 from bgfmt.solver.two_sided import two_sided
 from tests.support.serving import Client, served
 
@@ -26,7 +26,7 @@ PLACE = "0 1 1 0 0 / 1 0 0 2 0"
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The 5x4 table as a store and as a file."""
     folder = tmp_path_factory.mktemp("both")
-    solve_stored("two-sided", 5, 4, store=folder / "t.store")
+    solve_table("two-sided", 5, 4, store=folder / "t.store")
     return folder / "t.store", bgfmt.solve("two-sided", 5, 4, folder / "t.bd")
 
 
@@ -67,7 +67,7 @@ def test_commands_take_a_store_for_a_file(
 @pytest.mark.slow
 def test_the_corner_of_a_store_is_the_smaller_table(tmp_path: Path) -> None:
     """As the 6x12 corner of 7x12 is, which a bar asks for."""
-    solve_stored("two-sided", 6, 5, store=tmp_path / "s")
+    solve_table("two-sided", 6, 5, store=tmp_path / "s")
     bgfmt.convert(tmp_path / "s", tmp_path / "corner.bd", points=5)
     made = bgfmt.solve("two-sided", 5, 5, tmp_path / "made.bd")
     assert (
