@@ -52,9 +52,7 @@ def against_itself(games: int, seed: int, cube: bool) -> None:
     print(f"{games / took:.0f} games a second")
     checked = series.of_games(referee.play_match((engine, engine), Seeded(seed), setting, games=games).games)
     same = checked.points.tolist() == compiled.points.tolist()
-    print(
-        f"by the referee: {checked.games:,} games, every play legal, results {'the same' if same else 'OTHERS'}"
-    )
+    print(f"by the referee: {games:,} games, every play legal, results {'the same' if same else 'OTHERS'}")
 
 
 def against_gnubg(program: str, games: int, seed: int, cube: bool, seat: int) -> list[Game]:
@@ -82,15 +80,15 @@ def against_gnubg(program: str, games: int, seed: int, cube: bool, seat: int) ->
 
 def report(games: Sequence[Game], seat: int) -> None:
     """What came of it for BKG."""
-    found = series.of_games(list(games))
+    found = series.of_games(games).as_dict()
     sign = 1 if seat == 0 else -1
-    wins = found.wins if seat == 0 else found.games - found.wins
-    won, lost = found.gammons[seat], found.gammons[1 - seat]
+    wins = found["wins"] if seat == 0 else found["games"] - found["wins"]
+    won, lost = (found[f"gammons_{way}"] for way in ("won", "lost")[::sign])
     problems = [problem for game in games for problem in game.problems]
     print(
-        f"BKG as player {seat}: {found.games} games, {wins} won ({won} gammons), "
-        f"{found.games - wins} lost ({lost} gammons), "
-        f"{sign * found.mean:+.3f} points a game, standard error {found.error:.3f}; "
+        f"BKG as player {seat}: {found['games']} games, {wins} won ({won} gammons), "
+        f"{found['games'] - wins} lost ({lost} gammons), "
+        f"{sign * found['points_a_game']:+.3f} points a game, standard error {found['standard_error']:.3f}; "
         f"{len(problems)} things that the rules do not allow"
     )
     for problem in problems:

@@ -16,7 +16,7 @@ from bgfmt.analysis.at_score import answer_from_table
 from bgfmt.analysis.library import Library
 from bgfmt.cli import run
 from bgfmt.errors import CapabilityError, NotCoveredError, PositionError
-from bgfmt.extras.lab.study import counts, judges, measuring
+from bgfmt.extras.lab.study import counts, judges
 from bgfmt.extras.lab.study.measuring import Section, Tally, rule_quality
 from bgfmt.extras.lab.study.rules import RULES, Pairs, select_rules
 from bgfmt.game import board
@@ -134,8 +134,9 @@ def test_exactly_six_chequers(exact: TwoSided) -> None:
 def test_the_best_single_limits_and_how_far_the_estimate_errs(exact: TwoSided) -> None:
     sides = board.unrank_array(np.arange(1, 924), 6)
     us, them = np.repeat(sides, 923, axis=0), np.tile(sides, (923, 1))
-    rolls = measuring._distributions(6)
-    pairs = Pairs(us, them, measuring._chances(rolls, us), measuring._chances(rolls, them))
+    rolls: Any = solver.one_sided(6, chequers=6, gammon=False, recipe="exact")
+    chances = [rolls.bearoff[rolls.numbers(side)][:, 1:] for side in (us, them)]
+    pairs = Pairs(us, them, *chances)
     right = judges.by_equities(exact, None).worths(pairs)
     assert right.owned is not None
     double = np.minimum(right.taken, 1)
@@ -149,7 +150,7 @@ def test_the_best_single_limits_and_how_far_the_estimate_errs(exact: TwoSided) -
         at = np.searchsorted(pairs.win[order], grid, side="left")
         best.append(float(grid[np.argmin(before[at] + after[-1] - after[at])]))
     assert best == pytest.approx([0.6375, 0.6625, 0.7675])
-    estimate = judges.estimate_judge(None, 6, 6)
+    estimate = judges.estimate_judge(6, 6)
     assert estimate.max_error is not None
     assert estimate.mean_error is not None
     wide = np.abs(estimate.worths(pairs).centered - right.centered)

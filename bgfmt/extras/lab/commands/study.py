@@ -60,7 +60,7 @@ def rules(databases: tuple[str, ...], as_json: bool, **asked: Any) -> None:
     """Measure what wrong decisions of rules of thumb cost.
 
     The decisions are doubles, redoubles and takes in races. Without DB, every pair of sides with six points and six
-    chequers is judged by exact equities, and a sample with six points and fifteen chequers by the adviser's estimate.
+    chequers is judged by exact equities, and for money a sample with six points and fifteen chequers by an estimate.
     A two-sided DB, or with --away a table of that score, judges the pairs that it covers; a one-sided DB judges by
     the estimate. The rules ignore the score and gammons.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.extras.lab.engine.bkg.kernels import series
-from bgfmt.game.moves import parse_roll
+from bgfmt.game.state import pair_of_dice
 
 Roll = tuple[int, int]
 MASK = (1 << 64) - 1
@@ -101,11 +101,7 @@ class Thrown(Dice):
     def roll(self) -> Roll:
         """Ask the person for a roll until the answer is a valid one, and return it."""
         while True:
-            text = self._ask("dice? ")
             try:
-                parse_roll(text)
+                return pair_of_dice(self._ask("dice? "))
             except PositionError as error:
                 self._say(str(error))
-                continue
-            digits = [c for c in text if c.isdecimal()]
-            return int(digits[0]), int(digits[1])

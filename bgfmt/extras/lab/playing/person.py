@@ -1,4 +1,4 @@
-"""A person at the terminal as an engine: draw the board, list the legal plays, explain why others are refused."""
+"""A person at the terminal as an engine: draw the board, list the legal plays, refuse others."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import ClassVar
 from bgfmt.errors import PositionError
 from bgfmt.extras.lab.engine import Engine
 from bgfmt.extras.lab.playing import Quit, Undo
-from bgfmt.extras.matches.plays import Hop, find, read_play
+from bgfmt.extras.matches.plays import find, read_play
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import draw
-from bgfmt.game.moves import BAR, OFF, Play, legal_plays
-from bgfmt.game.state import GameState, counts_with_bar
+from bgfmt.game.moves import Play, legal_plays
+from bgfmt.game.state import GameState
 
 HELP = (
     "a play such as 8/5 6/5 or its number; list; board; hint; undo; doubling; resign [1-3]; quit. "
@@ -155,49 +155,9 @@ def parse_play(text: str, position: Position, dice: tuple[int, int], plays: list
     if rest or not hops:
         word = (rest or text)[:40]
         raise PositionError(f"{word!r} is not a move; write a play such as 8/5 6/5, bar/20 or 6/off")
-    if any(not BAR >= start > end for start, end in hops):
-        raise PositionError(f"{text[:40]!r} does not move towards the ace point")
     found = find(position, dice, hops, marks)
-    if isinstance(found, str) or not found.legal:
-        raise PositionError(why_not(position, dice, plays, hops))
+    if isinstance(found, str):
+        raise PositionError(found)
+    if not found.legal:
+        raise PositionError(f"{text[:40]} is not a legal play of {dice[0]}-{dice[1]}; see `list`")
     return next(play for play in plays if play.result == found.result)
-
-
-def why_not(position: Position, dice: tuple[int, int], plays: list[Play], hops: list[Hop]) -> str:
-    """Return in words why moves are not a legal play.
-
-    plays : the legal ones. hops : (start, end) of the moves in the order given, 25 the bar and 0 off.
-    """
-    us = [0, *counts_with_bar(position.us)]
-    them = [0, *counts_with_bar(position.them)]
-    rolled = f"{dice[0]}-{dice[1]}"
-    for start, end in hops:
-        name = "the bar" if start == BAR else f"point {start}"
-        if not us[start]:
-            return f"there is no chequer of yours on {name}"
-        if us[BAR] and start != BAR:
-            return "your chequer on the bar must come in first"
-        highest = max(p for p in range(BAR + 1) if us[p])
-        if end == OFF:
-            if highest > 6:
-                behind = "the bar" if highest == BAR else highest
-                return f"no chequer can be borne off while one is on {behind}"
-            if max(dice) < start:
-                return f"no die of {rolled} bears off from point {start}"
-            if start not in dice and highest > start and dice[0] != dice[1]:
-                return f"a larger die bears off from the highest point only, which is {highest}"
-        elif them[BAR - end] > 1:
-            return f"point {end} is held by the other side"
-        elif start - end not in {*dice, sum(dice)} | {k * dice[0] for k in (3, 4) if dice[0] == dice[1]}:
-            return f"{start}/{end} is {start - end} pips, which {rolled} does not give"
-        us[start] -= 1
-        us[end] += 1
-    most = max(len(play.moves) for play in plays)
-    played = sum(start - end for start, end in hops)
-    if most == 1:
-        die = plays[0].moves[0].start - plays[0].moves[0].end
-        must = f"only one die can be played, and it must be {die}"
-        return must if played != die else "that cannot be played"
-    if played < sum(dice) and all(end != OFF for _, end in hops):
-        return f"{most} dice of {rolled} can be played, and must be"
-    return f"{rolled} does not give that play; points on the way may be held, or dice must be used otherwise"

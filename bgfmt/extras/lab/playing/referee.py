@@ -184,11 +184,8 @@ def play_game(
         end.match = replace(match, games=(table.walk.finish(),))
         raise
     game = table.walk.finish()
-    ending = outcome(game)
-    if ending is None:
-        return game
-    winner, points = ending
-    return replace(game, result=Result(winner, points, resigned=game.records[-1].kind == "resign"))
+    won = outcome(game)
+    return replace(game, result=Result(*won, resigned=game.records[-1].kind == "resign")) if won else game
 
 
 def play_match(

@@ -1,4 +1,4 @@
-"""Judges of rules of thumb: a table of equities, a table of a match score, or the adviser's estimate.
+"""Judges of rules of thumb: a table of equities, a table of a match score, or an estimate for money.
 
 A judge returns the values of pairs as `Worths`. Its equities ignore gammons.
 """
@@ -6,7 +6,7 @@ A judge returns the values of pairs as `Worths`. Its equities ignore gammons.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +24,6 @@ from bgfmt.tables import MatchScore, OneSided, Table, TwoSided, of_kind
 
 TIE = 1e-9  # loss up to which a decision is not wrong by exact values
 Floats = NDArray[np.float64]
-GRID = np.linspace(0, 1, 2001)
 #: measured maximum error (where the next roll decides) and mean error of the estimated equity of not doubling, over
 #: all pairs of six points and six chequers
 WORST_EQUITY = 0.3723
@@ -66,6 +65,7 @@ class Judge:
     ties : losses of a double and of an answer up to which they are not wrong.
     max_error, mean_error : of its numbers by name. own_loss : mean loss of its own decisions. Those of the estimate
         are measured for money over six points and six chequers.
+    rolls : the one-sided table that rules use, None to solve one.
     """
 
     title: str
@@ -78,6 +78,7 @@ class Judge:
     max_error: dict[str, float] | None = None
     mean_error: dict[str, float] | None = None
     own_loss: float = 0.0
+    rolls: OneSided | None = None
 
 
 def of_table(table: Table, name: str | None, score: Score | None) -> Judge:
@@ -88,16 +89,15 @@ def of_table(table: Table, name: str | None, score: Score | None) -> Judge:
     if score is not None:
         for part in of_kind([table], MatchScore):
             return at_score(part, name, score)
-    else:
-        for two in of_kind([table], TwoSided):
-            return by_equities(two, name)
+        raise NotCoveredError(
+            f"{name or table.kind}: at a score rules can only be judged by a table of match winning probabilities"
+        )
+    for two in of_kind([table], TwoSided):
+        return by_equities(two, name)
     for one in of_kind([table], OneSided):
-        return estimate_judge(score, one.points, one.chequers, name)
-    what = (
-        "both sides' cubeful equities" if score is None else "the match winning probabilities at that score"
-    )
+        return replace(estimate_judge(one.points, one.chequers), table=name, rolls=one)
     raise NotCoveredError(
-        f"{name or table.kind}: rules can only be judged by {what} or the distributions of rolls"
+        f"{name or table.kind}: rules can only be judged by cubeful equities or the distributions of rolls"
     )
 
 
@@ -161,47 +161,23 @@ def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
     return Judge(words, "match-score", name, table.points, table.chequers, worths, ties, errors)
 
 
-def estimate_judge(score: Score | None, points: int, chequers: int, name: str | None = None) -> Judge:
-    """Return a judge that values positions by the adviser's estimate from both sides' distributions of rolls.
+def estimate_judge(points: int, chequers: int) -> Judge:
+    """Return a judge that values positions for money by Janowski's formula on W.
 
-    score : None for money. points, chequers : of a side. name : of the one-sided table.
+    points, chequers : of a side.
     """
-    if score is not None:
-        may_double(score)
-    worst = {"win": WORST_ERROR}
-    mean = {"win": MEAN_ERROR}
-    if score is None:
-        worst["equity"] = WORST_EQUITY
-        mean["equity"] = MEAN_EQUITY
-    return Judge(
-        "the adviser's estimate from one-sided tables", "one-sided", name, points, chequers,
-        _by_money if score is None else _at_score(score), (TIE, TIE), worst, mean, OWN_LOSS,
-    )  # fmt: skip
-
-
-def _by_money(pairs: Pairs) -> Worths:
-    """Return the values of pairs for money by Janowski's formula on W."""
-    owned, centered, opponent = cubeful_of_chances(np.clip(pairs.win, 0, 1))
-    return Worths(centered, owned, 2 * opponent, 2 * opponent)
-
-
-def _at_score(score: Score) -> Callable[[Pairs], Worths]:
-    """Return a function for the values of pairs at a score by W alone.
-
-    Values are computed on a grid of probabilities and interpolated linearly.
-    """
-    turned = Score(score.away, score.met, cube=2, owner="owned", player=score.player)
-    curves: list[Floats] = []
-    for one in (score, turned) if turned.may_double(0) else (score,):
-        curves += [of_game(mwc, *one.ends) for mwc in chances(GRID, one)]
 
     def worths(pairs: Pairs) -> Worths:
-        """Return what positions are worth by interpolation between the probabilities of the grid."""
-        centered, taken, *more = (np.interp(pairs.win, GRID, curve) for curve in curves)
-        owned, retaken = more or (None, None)
-        return Worths(centered, owned, taken, retaken)
+        """Return what positions are worth by the formula."""
+        owned, centered, opponent = cubeful_of_chances(np.clip(pairs.win, 0, 1))
+        return Worths(centered, owned, 2 * opponent, 2 * opponent)
 
-    return worths
+    worst = {"win": WORST_ERROR, "equity": WORST_EQUITY}
+    mean = {"win": MEAN_ERROR, "equity": MEAN_EQUITY}
+    return Judge(
+        "the adviser's estimate from one-sided tables", "one-sided", None, points, chequers, worths,
+        max_error=worst, mean_error=mean, own_loss=OWN_LOSS,
+    )  # fmt: skip
 
 
 def of_game(chances: Floats, lose: float, win: float) -> Floats:
@@ -225,57 +201,3 @@ def as_rule(judge: Judge) -> Rule:
         return Decisions(double >= 0, redoubles, passing <= 0)
 
     return Rule("estimate", judge.title, "Janowski's formula on W, docs/ask.md", decide)
-
-
-# -- Janowski's formula at a match score -------------------------------------------------------------------
-#
-# Match winning chances between those with a dead and with a fully live cube, the way R. Janowski ("Take-points in
-# money games", 1993) mixes them in money, at the score's own four outcomes. `win` is (N,).
-
-CUBE_LIFE = 2 / 3  # how live the cube is: 0 dead, 1 fully live
-
-
-def chances(win: Floats, score: Score) -> tuple[Floats, Floats]:
-    """Return the match win probabilities of no double, and of a double that is taken, (N,) each.
-
-    They mix those with a dead and with a live cube. win : (N,) cubeless probability of the player on roll to win the
-    game; gammons are ignored. score : the cube is centered or owned by that player.
-    """
-    passed = score.after(0, score.cube)
-    lost = score.after(0, -score.cube)
-    rolling = win * passed + (1 - win) * lost
-    if score.may_double(0):
-        high = _cash_point(score, 0)
-        low = 1 - _cash_point(score, 1) if score.owner == "centered" else 0.0
-        if high > low:
-            # between our opponent's doubling us out and our doubling him out
-            live = lost + np.clip((win - low) / (high - low), 0, 1) * (passed - lost)
-            if score.owner == "owned":
-                live = np.maximum(live, rolling)
-            rolling = (1 - CUBE_LIFE) * rolling + CUBE_LIFE * live
-    return rolling, _other_owns(win, score, 0, 2 * score.cube)
-
-
-def _other_owns(win: Floats, score: Score, side: int, cube: int) -> Floats:
-    """Return a side's match win probabilities while the other side owns the cube at `cube`.
-
-    A mix of the value with a dead cube and that with a fully live one.
-    """
-    won = score.after(side, cube)
-    lost = score.after(side, -cube)
-    dead = win * won + (1 - win) * lost
-    if score.away[1 - side] <= cube:  # a redouble would gain the other side nothing
-        return dead
-    # the winning chance at which a (dead) redouble may just be taken
-    most = score.after(side, 2 * cube)
-    least = score.after(side, -2 * cube)
-    low = np.clip((lost - least) / max(most - least, 1e-12), 0.0, 0.99)
-    live = lost + np.clip((win - low) / (1 - low), 0, 1) * (won - lost)
-    return np.asarray((1 - CUBE_LIFE) * dead + CUBE_LIFE * live)
-
-
-def _cash_point(score: Score, side: int) -> float:
-    """Return the win probability of a side from which on its double is passed."""
-    grid = np.linspace(0, 1, 101)
-    passed = score.after(side, score.cube)
-    return float(np.interp(passed, _other_owns(grid, score, side, 2 * score.cube), grid))

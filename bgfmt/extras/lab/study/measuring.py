@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache, partial
-from math import hypot, inf, sqrt
+from functools import partial
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.met.score import Score
 from bgfmt.solver import one_sided, two_sided
 from bgfmt.solver.match import match_score
-from bgfmt.tables import OneSided, Table, of_kind
+from bgfmt.tables import OneSided, Table
 from bgfmt.tables.rolls import CHANCE_WHOLE
 
 # size of the table that is solved exactly if no database is named
@@ -148,25 +148,6 @@ class Tallies:
         self.answer.add(decisions.take, -passing, tie[1], double > tie[0], first)
 
 
-def places(tallies: Sequence[Tally], errors: Sequence[float], blur: float) -> list[tuple[int, int]]:
-    """Return the best and the worst place (1 for the least mean loss) that each rule may have, from its tally.
-
-    The order of two is uncertain if their mean losses differ by at most twice the standard error of the difference
-    plus `blur`.
-
-    errors : standard errors of the mean losses. blur : error of the values by which the rules are judged.
-    """
-
-    def above(a: int, b: int) -> bool:
-        """Return True if the rule with index b certainly loses more on average than that with index a."""
-        return tallies[b].mean - tallies[a].mean > 2 * hypot(errors[a], errors[b]) + blur
-
-    every = range(len(tallies))
-    return [
-        (1 + sum(above(b, a) for b in every), len(tallies) - sum(above(a, b) for b in every)) for a in every
-    ]
-
-
 # -- studies ---------------------------------------------------------------------------------------------
 
 
@@ -210,12 +191,21 @@ class Section:
         return {} if None in found.values() else found
 
     def places(self, kind: str) -> list[tuple[int, int]]:
-        """Return the best and the worst place (from 1) of each rule by its mean loss in one kind of decision.
+        """Return the best and the worst place (1 for the least mean loss) that each rule may have.
+
+        The order of two is uncertain if their mean losses differ by at most twice the standard error of the
+        difference plus the mean loss of the judge's own decisions.
 
         kind : "double", "redouble", "take" or "answer".
         """
-        tallies = list(self.tallies(kind).values())
-        return places(tallies, [self.error(tally) for tally in tallies], self.judge.own_loss)
+        tallies = self.tallies(kind).values()
+        means = np.array([tally.mean for tally in tallies])
+        errors = np.array([self.error(tally) for tally in tallies])
+        blur = 2 * np.hypot(errors[:, None], errors) + self.judge.own_loss
+        worse = means[:, None] - means > blur  # [a, b]: a certainly loses more than b
+        best = 1 + worse.sum(axis=1)
+        worst = len(means) - worse.sum(axis=0)
+        return list(zip(best.tolist(), worst.tolist(), strict=True))
 
 
 def rule_quality(
@@ -232,9 +222,9 @@ def rule_quality(
 
     Parameters
     ----------
-    databases : a section for each: cubeful two-sided tables and, at a score, tables of that score; one-sided tables
-        by the adviser's estimate. None: exact equities of all pairs of six points and six chequers, solved here, and
-        the estimate for up to fifteen chequers.
+    databases : a section for each: at a score tables of that score, for money cubeful two-sided tables, and one-sided
+        tables by an estimate. None: exact equities of all pairs of six points and six chequers, solved here, and for
+        money the estimate for up to fifteen chequers.
     score : the score, cube centered at 1; None for money.
     chequers : the fewest and the most chequers of a side; None for all that the table covers.
     sample, seed : number of pairs to draw if there are more than `MAX_EXHAUSTIVE_PAIRS`, each side uniformly among
@@ -254,16 +244,16 @@ def rule_quality(
             f"a side must have 1 to {MAX_CHEQUERS} chequers, not {chequers[0]} to {chequers[1]}"
         )
     sections = []
-    for judge, table in _judges(databases, score, chequers):
+    for judge in _judges(databases, score, chequers):
         first, last = chequers or (1, judge.chequers)
         if last > judge.chequers:
             raise NotCoveredError(
                 f"{judge.table or judge.source}: the table has {judge.chequers} chequers a side"
             )
         judged = rules
-        if judge.source != OneSided.kind and not names:
-            judged = (*rules, judges.as_rule(judges.estimate_judge(score, POINTS, last)))
-        rolls = table if table is not None else _distributions(last)
+        if score is None and judge.source != OneSided.kind and not names:
+            judged = (*rules, judges.as_rule(judges.estimate_judge(POINTS, last)))
+        rolls: Any = judge.rolls or one_sided(POINTS, chequers=last, gammon=False, recipe="exact")
         points = min(POINTS, judge.points)
         low = board.count(points, first - 1)
         high = board.count(points, last)
@@ -291,17 +281,16 @@ def rule_quality(
 
 def _judges(
     databases: Library | None, score: Score | None, chequers: tuple[int, int] | None
-) -> Iterator[tuple[Judge, OneSided | None]]:
-    """Yield the judges of the databases, or of the tables solved here, with the one-sided table that rules use."""
+) -> Iterator[Judge]:
+    """Yield the judges of the databases, or of the tables solved here."""
     if databases is not None:
         for table in databases.tables:
-            ones = of_kind([table], OneSided)
-            yield judges.of_table(table, databases.name(table), score), ones[0] if ones else None
+            yield judges.of_table(table, databases.name(table), score)
         return
-    if chequers is None or chequers[1] <= CHEQUERS:
-        yield judges.of_table(_exact(score), None, score), None
-    if chequers is None or chequers[1] > CHEQUERS:
-        yield judges.estimate_judge(score, POINTS, MAX_CHEQUERS), None
+    if score is not None or chequers is None or chequers[1] <= CHEQUERS:
+        yield judges.of_table(_exact(score), None, score)
+    if score is None and (chequers is None or chequers[1] > CHEQUERS):
+        yield judges.estimate_judge(POINTS, MAX_CHEQUERS)
 
 
 def _exact(score: Score | None) -> Table:
@@ -310,13 +299,6 @@ def _exact(score: Score | None) -> Table:
         return two_sided(POINTS, CHEQUERS, recipe="exact")
     judges.may_double(score)  # before the work, not after it
     return match_score(POINTS, CHEQUERS, score.away, score.met, player=score.player, dtype=np.float64)
-
-
-@cache
-def _distributions(chequers: int) -> OneSided:
-    """Solve the distributions of rolls of six points, cached."""
-    table = one_sided(POINTS, chequers=chequers, gammon=False, recipe="exact")
-    return of_kind([table], OneSided)[0]
 
 
 def _chances(table: OneSided, counts: NDArray[Any]) -> Floats:

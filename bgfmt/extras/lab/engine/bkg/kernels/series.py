@@ -50,9 +50,9 @@ def die_of(state: Array) -> int:
 def play(
     kernel: Kernel, start: Array, opening: bool, with_cube: bool, seed: Any, first: int, out: Array
 ) -> None:
-    """Play games first, first + 1, ... of a series of BKG against itself; results go to `out`, (games, 5) int64.
+    """Play games first, first + 1, ... of a series of BKG against itself; results go to `out`, (games, 4) int64.
 
-    A row has the winner (0 the first side), games won (1..3), the cube, turns, and whether a double was passed.
+    A row has the winner (0 the first side), games won (1..3), the cube, and turns.
 
     Parameters
     ----------
@@ -109,4 +109,3 @@ def play(
         row[1] = won
         row[2] = value
         row[3] = turns
-        row[4] = passed
