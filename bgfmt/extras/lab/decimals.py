@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -42,6 +43,7 @@ from bgfmt.storage import Source
 from bgfmt.tables import LazyRows, Table
 
 MAX_HEADER_BYTES = 120
+BKG_ROW = "13 020000 1.277778 0.722222 ... 0.000000"
 T = TypeVar("T", bound=Table)
 Bytes = NDArray[np.uint8]
 MAGIC = b"bkg-bearoff "
@@ -57,7 +59,9 @@ BINARY_FILE = Struct(
 )
 DIGITS = 7
 DOMAINS: tuple[Domain, ...] = ("union", "intersection")
-TENS = 10 ** np.arange(DIGITS - 1, -1, -1)
+TENS = 10 ** np.arange(DIGITS - 1, -1, -1, dtype=np.int32)
+DIGIT_PLACES = np.array([1, 3, 4, 5, 6, 7, 8])  # indices of the digits in "+1.000000" and " 1.000000"
+ZERO = 48
 
 
 class SixDecimals(Format[T]):
@@ -72,6 +76,19 @@ class SixDecimals(Format[T]):
     def is_default_for(self, table: T) -> bool:
         """Return True if tables with such numbers (six decimals, not exact) are written in this format by default."""
         return not table.exact
+
+
+def check_text(name: str, offset: int, text: Bytes, expected: Bytes, row: str) -> None:
+    """Check bytes of a file against the text that a writer makes of the numbers in them.
+
+    name, offset : of the file and the first of its bytes, for the CorruptError at the first other one. row : what a
+    row looks like.
+    """
+    if not np.array_equal(text, expected):
+        at = int((text != expected).reshape(-1).argmax())
+        data = text.tobytes()
+        begin = data.rfind(b"\n", 0, at) + 1
+        raise CorruptError(name, offset + at, f"a row such as {row!r}", data[begin:].partition(b"\n")[0])
 
 
 def header_line(source: Source, offset: int) -> bytes:
@@ -92,32 +109,29 @@ def header_line(source: Source, offset: int) -> bytes:
 class Form(NamedTuple):
     """A text file with every digit of its numbers set to "0", and the offsets of these digits: (rows, 9, 7) int64."""
 
+    header: bytes
     text: Bytes
     digits: NDArray[np.int64]
 
-
-def _header(domain: Domain) -> bytes:
-    """Return the header line of a domain."""
-    many = len(domain_ids(domain))
-    return f"bkg-bearoff 1 points=6 men=8 pips=25 domain={domain} rolls=8 entries={many}\n".encode()
+    def fill(self, rows: NDArray[Any]) -> Bytes:
+        """Return the text with numbers in it: (rows, 9) millionths."""
+        text = self.text.copy()
+        text[self.digits] = rows[:, :, None] // TENS % 10 + ZERO
+        return text
 
 
 @cache
 def _form(domain: Domain) -> Form:
     """Return the text of a domain without its numbers, cached."""
     ids = domain_ids(domain)
-    number = " ".join(["0.000000"] * COLUMNS)
-    rows = [
-        f"{k} {''.join(f'{c:x}' for c in counts)} "
-        for k, counts in zip(ids.tolist(), board.unrank_array(ids, POINTS).tolist(), strict=True)
-    ]
-    header = _header(domain)
-    text = header + "".join(f"{row}{number}\n" for row in rows).encode()
-    lengths = np.array([len(row) for row in rows])
-    begins = len(header) + np.cumsum(lengths + len(number) + 1) - len(number) - 1
-    inside = np.array([0, 2, 3, 4, 5, 6, 7])
-    digits = begins[:, None, None] + 9 * np.arange(COLUMNS)[:, None] + inside
-    return Form(np.frombuffer(text, np.uint8), digits)
+    header = f"bkg-bearoff 1 points=6 men=8 pips=25 domain={domain} rolls=8 entries={len(ids)}\n".encode()
+    sides = board.unrank_array(ids, POINTS).tolist()
+    labels = [f"{k} {''.join(f'{c:x}' for c in counts)}" for k, counts in zip(ids, sides, strict=True)]
+    numbers = " 0.000000" * COLUMNS + "\n"
+    text = header + "".join(label + numbers for label in labels).encode()
+    ends = len(header) + np.cumsum([len(label + numbers) for label in labels])
+    digits = (ends - len(numbers))[:, None, None] + 9 * np.arange(COLUMNS)[:, None] + DIGIT_PLACES
+    return Form(header, np.frombuffer(text, np.uint8), digits)
 
 
 class BkgText(SixDecimals[Gillogly]):
@@ -135,46 +149,32 @@ class BkgText(SixDecimals[Gillogly]):
         HeaderError, TruncatedError or CorruptError if the text differs from the format.
         """
         line = header_line(source, offset)
-        domain = next((d for d in DOMAINS if _header(d) == line), None)
+        domain = next((d for d in DOMAINS if _form(d).header == line), None)
         if domain is None:
-            expected = f"{_header('union').decode().strip()!r} or that of the intersection"
+            expected = f"{_form('union').header.decode().strip()!r} or that of the intersection"
             raise HeaderError(source.name, "header line", offset, expected, line)
         form = _form(domain)
-        source.need(offset + len(form.text), f"table of {len(form.digits):,} rows ({domain})")
-        data = np.frombuffer(source.bytes(offset, len(form.text)), np.uint8)
-        digits = data[form.digits]
-        numbers = digits - 48  # uint8: bytes below "0" wrap to large values
-        fixed = data == form.text
-        fixed[form.digits.reshape(-1)] = numbers.reshape(-1) <= 9
-        if not fixed.all():
-            at = int((~fixed).argmax())
-            begin = int(form.text[:at].tobytes().rfind(b"\n")) + 1
-            expected = form.text[begin : begin + 100].tobytes().partition(b"\n")[0].decode()
-            stored = data[begin : begin + 100].tobytes().partition(b"\n")[0]
-            raise CorruptError(source.name, offset + at, f"a row such as {expected!r}", stored)
-        rows = (numbers.astype(np.uint32) @ TENS.astype(np.uint32)).astype(np.uint32)
         size = len(form.text)
+        source.need(offset + size, f"table of {len(form.digits):,} rows ({domain})")
+        data = np.frombuffer(source.bytes(offset, size), np.uint8)
+        rows = ((data[form.digits] - ZERO) @ TENS).astype(np.uint32)
+        check_text(source.name, offset, data, form.fill(rows), BKG_ROW)
         chequers = CHEQUERS[domain]
         return Reading.of(Gillogly, source, offset, size, POINTS, chequers, rows=rows, recipe="bkg")
 
     def emit(self, table: Gillogly, sink: Outlet, options: Options) -> None:
         """Write a table as text to the sink."""
         rows = np.asarray(table.rows)
-        form = _form(table.domain)
         if int(rows.max(initial=0)) >= 10**DIGITS:
             raise CapabilityError(f"{self.name} holds numbers below 10, not {rows.max() / 1e6}")
-        text = form.text.copy()
-        text[form.digits] = rows[:, :, None] // TENS % 10 + 48
-        sink.write(text)
+        sink.write(_form(table.domain).fill(rows))
 
     def layout(self, table: Gillogly, **options: Any) -> Layout:
         """Return the regions of the file and a function from (entry, column, item) to the offset of a number."""
         form = _form(table.domain)
-        header = _header(table.domain)
-        start = len(header)
-        end = len(form.text)
-        regions = Region("header", 0, start), Region("rows", start, end - start)
-        return Layout(header, regions, lambda entry, column, item: int(form.digits[entry, item, 0]))
+        start = len(form.header)
+        regions = Region("header", 0, start), Region("rows", start, len(form.text) - start)
+        return Layout(form.header, regions, lambda entry, column, item: int(form.digits[entry, item, 0]))
 
 
 class BkgBinary(ArrayFormat[Gillogly]):
@@ -221,14 +221,13 @@ def _binary_header(domain: Domain) -> bytes:
 # -- expected points -----------------------------------------------------------------------------------
 
 POINTS_MAGIC = b"bearoff-2s "
+POINTS_ROW = "100 100 +1.000000"
 POINTS_HEADER = re.compile(
     rb"bearoff-2s 1 points=([1-9]\d?) checkers=([1-9]\d?) entries=([1-9]\d{0,18}) value=points\n"
 )
 MAX_SORTED_BYTES = 64 << 20  # larger files must be in order
 BLOCK = 4 << 20
 HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
-DIGIT_PLACES = np.array([1, 3, 4, 5, 6, 7, 8])  # indices of the digits in "+1.000000"
-PLUS = 43
 MINUS = 45
 
 
@@ -247,71 +246,31 @@ class _PointsLines:
         self.width = 2 * points + 12
         self.sides = HEX[board.unrank_array(np.arange(1, self.n + 1), points).astype(np.int64)]
 
-    def blank(self, start: int, stop: int) -> Bytes:
-        """Return the lines of the sides start..stop-1 on roll against all others, each with the value +0.000000.
-
-        The shape is (stop - start, n, width) uint8.
-        """
-        out = np.empty((stop - start, self.n, self.width), np.uint8)
-        p = self.points
-        out[:] = np.frombuffer(b" " * (2 * p + 2) + b"+0.000000\n", np.uint8)
-        out[:, :, :p] = self.sides[start:stop, None]
-        out[:, :, p + 1 : 2 * p + 1] = self.sides
-        return out
-
     def fill(self, start: int, worth: NDArray[Any]) -> Bytes:
         """Return the lines of some sides on roll against all others, with these values: (len(worth), n, width) uint8.
 
         start : number of the first side on roll. worth : (rows, n) int32 millionths.
         """
-        out = self.blank(start, start + len(worth))
-        at = 2 * self.points + 2
-        out[:, :, at][np.asarray(worth) < 0] = MINUS
-        digits = np.abs(np.asarray(worth, np.int64))[:, :, None] // TENS % 10 + 48
-        out[:, :, at + DIGIT_PLACES] = digits
+        p = self.points
+        out = np.empty((len(worth), self.n, self.width), np.uint8)
+        out[:] = np.frombuffer(b" " * (2 * p + 2) + b"+0.000000\n", np.uint8)
+        out[:, :, :p] = self.sides[start : start + len(worth), None]
+        out[:, :, p + 1 : 2 * p + 1] = self.sides
+        value = out[:, :, 2 * p + 2 :]
+        value[:, :, 0][worth < 0] = MINUS
+        value[:, :, DIGIT_PLACES] = np.abs(worth)[:, :, None] // TENS % 10 + ZERO
         return out
 
-    def values(self, lines: Bytes, name: str, offset: int) -> NDArray[np.int32]:
-        """Parse the values of lines of a file; return them as (M,) int32 millionths.
+    def values(self, lines: Bytes) -> NDArray[np.int32]:
+        """Return the values of lines (..., width) as int32 millionths; what is no number comes out as any value."""
+        value = lines[..., 2 * self.points + 2 :]
+        numbers = (value[..., DIGIT_PLACES] - ZERO) @ TENS
+        return np.where(value[..., 0] == MINUS, -numbers, numbers).astype(np.int32)
 
-        lines : (M, width) uint8. name, offset : of the file and the first line, for CorruptError at the first invalid
-        line.
-        """
-        at = 2 * self.points + 2
-        value = lines[:, at : at + 9]
-        digits = value[:, DIGIT_PLACES] - 48
-        sign = value[:, 0]
-        good = (digits <= 9).all(axis=1) & (value[:, 2] == 46) & ((sign == PLUS) | (sign == MINUS))
-        good &= (lines[:, at + 9] == 10) & (lines[:, self.points] == 32) & (lines[:, at - 1] == 32)
-        numbers = digits.astype(np.int64) @ TENS
-        good &= ~((sign == MINUS) & (numbers == 0))  # -0.000000 is not canonical
-        if not good.all():
-            row = int((~good).argmax())
-            expected = "two sides and a value such as +0.123456"
-            raise CorruptError(name, offset + row * self.width, expected, lines[row].tobytes())
-        return np.where(sign == MINUS, -numbers, numbers).astype(np.int32)
-
-    def places(self, lines: Bytes, name: str, offset: int) -> NDArray[np.int64]:
-        """Return the entry number us * n + them of each line of a file whose lines may be in any order.
-
-        lines : (n * n, width) uint8. name, offset : of the file and the first line, for CorruptError, which is raised
-        if the lines are not exactly those of the table.
-        """
+    def labels(self, lines: Bytes) -> NDArray[np.bytes_]:
+        """Return the two sides of each of M lines (..., width) as text: (M,)."""
         long = 2 * self.points + 1
-        both = lines, self.blank(0, self.n).reshape(lines.shape)
-        labels, known = (np.ascontiguousarray(rows[:, :long]).view(f"S{long}")[:, 0] for rows in both)
-        if np.array_equal(labels, known):
-            return np.arange(len(known))
-        order = np.argsort(known)
-        found = np.searchsorted(known, labels, sorter=order).clip(max=len(known) - 1)
-        places: NDArray[np.int64] = order[found]
-        if (strange := known[places] != labels).any():
-            row = int(strange.argmax())
-            raise CorruptError(name, offset + row * self.width, "two sides", lines[row].tobytes())
-        if len(missing := np.setdiff1d(np.arange(len(known)), places)):
-            sides = known[missing[0]].decode()
-            raise CorruptError(name, offset, f"{sides} once", "it is missing or there twice")
-        return places
+        return np.ascontiguousarray(lines[..., :long]).view(f"S{long}").reshape(-1)
 
 
 class PointsText(SixDecimals[ExpectedPoints]):
@@ -370,32 +329,32 @@ def _worths(source: Source, start: int, lines: _PointsLines) -> Any:
     order.
     """
     n = lines.n
-    row_bytes = lines.n * lines.width
-
-    def text(first: int, stop: int) -> Bytes:
-        """Return the bytes of the lines for the sides on roll first..stop-1: (M, width) uint8."""
-        data = source.bytes(start + first * row_bytes, (stop - first) * row_bytes)
-        return np.frombuffer(data, np.uint8).reshape(-1, lines.width)
-
-    if n * row_bytes <= MAX_SORTED_BYTES:
-        data = text(0, n)
-        out = np.empty(n * n, np.int32)
-        values = lines.values(data, source.name, start)
-        out[lines.places(data, source.name, start)] = values
-        return out.reshape(n, n)
+    row_bytes = n * lines.width
 
     def fetch(first: int, stop: int) -> NDArray[np.int32]:
         """Return the values for the sides on roll first..stop-1: (stop - first, n) int32 millionths."""
         out = np.empty((stop - first, n), np.int32)
         for row in range(first, stop):
-            data = text(row, row + 1)
             at = start + row * row_bytes
-            out[row - first] = lines.values(data, source.name, at)
-            wrong = (data != lines.blank(row, row + 1)[0])[:, : 2 * lines.points + 1].any(axis=1)
-            if wrong.any():
-                bad = int(wrong.argmax())
-                expected = "the entries in order (larger files are not sorted)"
-                raise CorruptError(source.name, at + bad * lines.width, expected, data[bad].tobytes())
+            data = np.frombuffer(source.bytes(at, row_bytes), np.uint8).reshape(1, n, lines.width)
+            out[row - first] = lines.values(data)
+            check_text(source.name, at, data, lines.fill(row, out[row - first, None]), POINTS_ROW)
         return out
 
-    return LazyRows((n, n), "i4", fetch)
+    if n * row_bytes > MAX_SORTED_BYTES:
+        return LazyRows((n, n), "i4", fetch)
+    with suppress(CorruptError):  # in order, as nearly all files are
+        return fetch(0, n)
+    rows = np.frombuffer(source.bytes(start, n * row_bytes), np.uint8).reshape(-1, lines.width)
+    labels = lines.labels(rows)
+    known = lines.labels(lines.fill(0, np.zeros((n, n), np.int32)))
+    order = np.argsort(known)
+    places = order[np.searchsorted(known, labels, sorter=order).clip(max=len(known) - 1)]
+    worth = np.zeros(n * n, np.int32)
+    worth[places] = lines.values(rows)
+    worth = worth.reshape(n, n)
+    expected = lines.fill(0, worth).reshape(rows.shape)[places]
+    check_text(source.name, start, rows, expected, POINTS_ROW)
+    if len(np.unique(places)) < len(places):
+        raise CorruptError(source.name, start, "every pair of sides once", "one that is there twice")
+    return worth

@@ -53,11 +53,11 @@ class Millionths(Table):
 
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:
         """Convert numbers of the array `name` as stored (millionths or float64) to float64."""
-        return np.asarray(stored if stored.dtype == np.float64 else stored / MILLION, np.float64)
+        return self.decode(stored)
 
     def decode(self, stored: Array) -> Array:
         """Convert numbers as stored (millionths or float64) to float64."""
-        return self.read("", stored)
+        return np.asarray(stored if stored.dtype == np.float64 else stored / MILLION, np.float64)
 
     @property
     def positions(self) -> int:
@@ -81,17 +81,13 @@ class Millionths(Table):
 
         given : (M, P) counts by point.
         """
-        places = np.zeros(len(given), np.int64)
-        outside = given[:, self.points :].any(axis=1)
-        if not outside.any():
-            counts = np.pad(given, ((0, 0), (0, max(0, self.points - given.shape[1]))))[:, : self.points]
-            numbers = board.rank_array(counts)
-            places = np.searchsorted(self.ids, numbers).clip(max=self.positions - 1)
-            outside = self.ids[places] != numbers
+        counts = np.pad(given, ((0, 0), (0, self.points)))
+        numbers = board.rank_array(counts[:, : self.points])
+        places = np.searchsorted(self.ids, numbers).clip(max=self.positions - 1)
+        outside = (self.ids[places] != numbers) | counts[:, self.points :].any(axis=1)
         if outside.any():
             row = int(outside.argmax())
-            size = f"{self.points}x{self.chequers}"
-            raise NotCoveredError(f"row {row} is outside the {size} table")
+            raise NotCoveredError(f"row {row} is outside the {self.points}x{self.chequers} table")
         return places
 
 
