@@ -6,9 +6,10 @@ remarks on 15 opening rolls, of which it reproduces 22 and 13: that proves nothi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, Literal, NamedTuple, get_args, get_type_hints
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,17 @@ from bgfmt.game.board import MAX_CHEQUERS
 from bgfmt.game.moves import ROLLS
 
 Array = NDArray[Any]
-Escape = Literal["sum", "full", "any", "past"]
-Moment = Literal["all", "behind", "sum"]
-Hold = Literal["always", "behind", "gammon"]
-Bearoff = Literal["enr", "w"]
-Rounding = Literal["nearest", "none"]
+#: {field of a completion: its values, C1's first}
+CHOICES: dict[str, tuple[int | str, ...]] = {
+    "scale": (36, 1),
+    "moment2": ("all", "behind", "sum"),
+    "escapes": ("sum", "full", "any", "past"),
+    "contain_low": (9, 16),
+    "hold": ("always", "behind", "gammon"),
+    "bearoff": ("enr", "w"),
+    "zone": tuple(LIMITS),
+    "rounding": ("nearest", "none"),
+}
 
 
 class Kernel(NamedTuple):
@@ -70,42 +77,38 @@ class Completion:
     """
 
     scale: int = 36
-    moment2: Moment = "all"
-    escapes: Escape = "sum"
+    moment2: str = "all"
+    escapes: str = "sum"
     contain_low: int = 9
-    hold: Hold = "always"
-    bearoff: Bearoff = "enr"
+    hold: str = "always"
+    bearoff: str = "enr"
     zone: Zone = "Z1"
-    rounding: Rounding = "nearest"
+    rounding: str = "nearest"
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
-        allowed: dict[str, tuple[object, ...]] = {"scale": (36, 1), "contain_low": (9, 16)}
-        for field in fields(self):
-            choices = allowed.get(field.name) or get_args(hints[field.name])
-            if getattr(self, field.name) not in choices:
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
                 words = ", ".join(map(str, choices))
-                raise PositionError(f"{field.name} must be {words}, not {getattr(self, field.name)!r}")
+                raise PositionError(f"{name} must be {words}, not {getattr(self, name)!r}")
 
     @classmethod
-    def of(cls, words: dict[str, str]) -> Completion:
+    def of(cls, words: Mapping[str, str]) -> Completion:
         """Parse options of an engine on the command line, such as ``{"scale": "1"}``.
 
         words : names and values as text. PositionError for unknown ones.
         """
-        defaults = {field.name: field.default for field in fields(cls)}
         values: dict[str, Any] = {}
         for name, text in words.items():
             key = name.replace("-", "_")
-            if key not in defaults:
-                near = suggest_nearest(key, defaults)
-                raise PositionError(f"BKG has no option {name!r}{near}; it has: {', '.join(defaults)}")
-            values[key] = int(text) if isinstance(defaults[key], int) and text.isdecimal() else text
+            if key not in CHOICES:
+                near = suggest_nearest(key, CHOICES)
+                raise PositionError(f"BKG has no option {name!r}{near}; it has: {', '.join(CHOICES)}")
+            values[key] = next((choice for choice in CHOICES[key] if str(choice) == text), text)
         return cls(**values)
 
     def place(self, name: str) -> int:
-        """Return the index of the value of the field `name` among the words that are allowed for it."""
-        return get_args(get_type_hints(type(self))[name]).index(getattr(self, name))
+        """Return the index of the value of the field `name` in `CHOICES`."""
+        return CHOICES[name].index(getattr(self, name))
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -130,7 +133,7 @@ CODES = 4096
 
 
 @cache
-def escapes_table(reading: Escape = "sum") -> NDArray[np.uint8]:
+def escapes_table(reading: str = "sum") -> NDArray[np.uint8]:
     """Return how many rolls of 36 get past each blockade: (4096,) uint8, indexed by a bit mask.
 
     Bit d - 1 of the index is set if the other side holds the point at distance d.
@@ -146,7 +149,7 @@ def escapes_table(reading: Escape = "sum") -> NDArray[np.uint8]:
     return table
 
 
-def _plays(code: int, a: int, b: int, reading: Escape) -> bool:
+def _plays(code: int, a: int, b: int, reading: str) -> bool:
     """Return True if a roll gets past a blockade."""
 
     def open_(d: int) -> bool:

@@ -23,7 +23,7 @@ class Bkg:
     def __init__(
         self, options: Mapping[str, str] | None = None, *, completion: Completion | None = None
     ) -> None:
-        self.completion = completion or Completion.of(dict(options or {}))
+        self.completion = completion or Completion.of(options or {})
 
     def play(self, state: GameState) -> Play:
         """Return the legal play that BKG ranks first."""

@@ -18,11 +18,6 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX1, MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 MAX_TURNS = 10_000
 
-#: forms of tuples that kernels take, see `bgfmt.jit.njit`
-COMPLETION = (
-    "bgfmt.extras.lab.engine.bkg.completion:Kernel(i8.1C, f8, i8, i8, i8, f8.2C, b1, b1, f8.1C, f8.2C, i8.2C)"
-)
-
 
 @njit("u8")
 def mix(state: Any) -> Any:
@@ -46,7 +41,7 @@ def die_of(state: Array) -> int:
     return int(((mix(state[0]) >> np.uint64(32)) * np.uint64(6)) >> np.uint64(32)) + 1
 
 
-@njit(f"{COMPLETION}, i8.2C, b1, b1, u8, i8, i8.2C")
+@njit(f"{choosing.COMPLETION}, i8.2C, b1, b1, u8, i8, i8.2C")
 def play(
     kernel: Kernel, start: Array, opening: bool, with_cube: bool, seed: Any, first: int, out: Array
 ) -> None:
