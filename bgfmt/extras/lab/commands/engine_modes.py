@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import click
+import numpy as np
 
 from bgfmt import jit, storage
 from bgfmt.analysis.choose import check_unfinished
@@ -20,7 +21,7 @@ from bgfmt.extras.engines import parse_options
 from bgfmt.extras.lab import engine
 from bgfmt.extras.lab.engine import Engine
 from bgfmt.extras.lab.engine.bkg import Bkg
-from bgfmt.extras.lab.engine.bkg.measures import Racing, measure, racing
+from bgfmt.extras.lab.engine.bkg.measures import measure, racing
 from bgfmt.extras.lab.playing import Quit, referee, series
 from bgfmt.extras.lab.playing import dice as rolls
 from bgfmt.extras.lab.playing.person import Person
@@ -43,8 +44,7 @@ def run(request: Request) -> None:
     """Run the mode of `bgfmt engine` that is requested, such as "play" or "series"."""
     main = engine.create(request.name, parse_options(request.pairs))
     if request.output is not None:
-        _suffix(request.output)
-        storage.check_output(request.output, force=request.force)
+        _check_output(request)
     modes = {"replay": _replay, "explain": _explain, "series": _series}
     with Progress("engine") as progress, jit.watching(progress.compiling):
         modes.get(request.mode, _games)(request, main)
@@ -154,14 +154,14 @@ def _games(request: Request, main: engine.Engine) -> None:
 
     games = MAX_GAMES if asks else request.games or 1
     try:
-        match: Match | None = referee.play_match(
+        match = referee.play_match(
             pair, _dice(request, request.seed), setting, games=games, tell=tell, ended=ended
         )
     except Quit as end:
         match = end.match
-        done = 0 if match is None else sum(game.result is not None for game in match.games)
+        done = sum(game.result is not None for game in match.games)
         click.echo(f"games played: {done}" if done else "the game was abandoned")
-    if match is not None and match.games:
+    if match.games:
         _write(request, match)
 
 
@@ -187,27 +187,26 @@ def _replay(request: Request, main: engine.Engine) -> None:
     """Compare a recorded game with what the engine would have played."""
     recorded = matches.read(request.words[0]) if request.words else [referee.sample_game()]
     only = 1 if request.second or not request.words else None
-    rows: list[dict[str, object]] = []
+    problems = [problem for match in recorded for problem in match.problems]
+    for problem in problems:
+        click.echo(problem, err=True)
+    rows: list[dict[str, Any]] = []
     same: list[bool] = []
     engaged: list[bool] = []
     for match in recorded:
-        for problem in match.problems:
-            click.echo(problem, err=True)
         for turn in (turn for game in match.games for turn in referee.replay(main, match, game)):
-            rows.append(turn.as_dict(match.players))
+            row = turn.as_dict(match.players)
+            rows.append(row)
             mine = only is None or turn.record.player == only
             if mine and turn.open:
                 same.append(turn.same)
                 engaged += [turn.same] * turn.record.position.contact
             if not request.as_json:
-                dice = turn.record.dice
-                roll = "   " if dice is None else f"{dice[0]}-{dice[1]}"
-                who = match.players[turn.record.player]
-                line = f"{turn.number or '':>3} {who:<10.10} {roll}  {turn.played:<24}"
+                roll = "-".join(map(str, row["roll"] or []))
+                line = f"{turn.number or '':>3} {row['player']:<10.10} {roll:3}  {turn.played:<24}"
                 more = "" if turn.same or not mine else f" {request.name} now: {turn.choice}"
                 click.echo((line + more).rstrip())
     if request.as_json:
-        problems = [problem for match in recorded for problem in match.problems]
         options.echo_json(
             {"turns": rows, "same": sum(same), "choices": len(same), "same_in_contact": sum(engaged),
              "choices_in_contact": len(engaged), "problems": problems}
@@ -222,28 +221,30 @@ def _replay(request: Request, main: engine.Engine) -> None:
 # -- files -----------------------------------------------------------------------------------------------------
 
 
-def _suffix(path: str) -> str:
-    """Return the suffix of an output file; UsageError if games cannot be written in that form."""
-    suffix = os.path.splitext(path)[1].lower()
-    if suffix not in WRITERS:
-        raise click.UsageError(f"{path}: the file of games must end in {' or '.join(WRITERS)}")
-    return suffix
+def _suffix(request: Request) -> str:
+    """Return the suffix of the output file in small letters."""
+    return os.path.splitext(request.output)[1].lower()
+
+
+def _check_output(request: Request) -> None:
+    """Check before any game that the games can be written; UsageError for another suffix."""
+    if _suffix(request) not in WRITERS:
+        raise click.UsageError(f"{request.output}: the file of games must end in {' or '.join(WRITERS)}")
+    storage.check_output(request.output, force=request.force)
 
 
 def _write(request: Request, match: Match) -> None:
     """Write the games if an output is given."""
-    if request.output is None:
-        return
-    data = WRITERS[_suffix(request.output)](match)
-    with storage.create(request.output, force=request.force) as sink:
-        sink.write(data)
+    if request.output is not None:
+        data = WRITERS[_suffix(request)](match)
+        with storage.create(request.output, force=request.force) as sink:
+            sink.write(data)
 
 
 # -- explain ------------------------------------------------------------------------------------------
 
 
 MAX_PLAYS_SHOWN = 10
-WORDS = ("double", "redouble", "take")
 
 
 def _explain(request: Request, engine: Engine) -> None:
@@ -304,36 +305,29 @@ def _position(engine: Bkg, state: GameState, as_json: bool) -> None:
     """Print the measures of a position and, in a race, BKG's decisions."""
     position = state.position
     measures = measure(position, engine.completion)
-    race = None if position.contact else racing(engine.completion, state)
+    race = None if position.contact else racing(engine.completion, state)._asdict()
     if as_json:
-        out: dict[str, Any] = {"position_id": position.id, "measures": measures}
-        options.echo_json(out | {"race": None if race is None else race._asdict()})
+        options.echo_json({"position_id": position.id, "measures": measures, "race": race})
         return
     click.echo(draw(position))
     click.echo("X is taken to have just moved; pairs are of X and of O")
-    for name, value in measures.items():
-        text = f"{value[0]}, {value[1]}" if isinstance(value, list) else f"{value:g}"
-        click.echo(f"  {name.replace('_', ' '):<12} {text}")
+    _echo_numbers(measures)
     if race is not None:
-        click.echo("X is on roll")
-        for name, text in _lines(race):
-            click.echo(f"  {name:<12} {text}")
+        click.echo("X is on roll; by count: double, redouble, take by the adjusted count alone")
+        _echo_numbers(race)
 
 
-def _lines(race: Racing) -> list[tuple[str, str]]:
-    """Return the numbers of a race as (name, text) pairs."""
-    answer = {True: "yes", False: "no"}
-    by_count = zip(WORDS, race.by_count, strict=True)
-    return [
-        ("ENR", "{:.6f}, {:.6f}".format(*race.enr)),
-        ("W", "not in the table" if race.win is None else f"{race.win:.9f}"),
-        ("W, in full", "not all men are home" if race.win_full is None else f"{race.win_full:.9f}"),
-        ("Acount", "{:.4g}, {:.4g}".format(*race.acount)),
-        ("by Acount", ", ".join(f"{word} {answer[one]}" for word, one in by_count)),
-        ("Minturns", "{}, {}".format(*race.minturns)),
-        ("Maxturns", "{}, {}".format(*race.maxturns)),
-        ("doubles", answer[race.doubles]),
-        ("redoubles", answer[race.redoubles]),
-        ("O takes", answer[race.takes]),
-        ("X resigns", str(race.resigns)),
-    ]
+def _echo_numbers(numbers: dict[str, Any]) -> None:
+    """Print numbers, or lists of them, by name."""
+    for name, value in numbers.items():
+        cells = value if isinstance(value, (list, tuple)) else [value]
+        click.echo(f"  {name.replace('_', ' '):<12} {', '.join(map(_text, cells))}")
+
+
+def _text(value: float | bool | None) -> str:
+    """Return a number or a decision as text."""
+    if value is None:
+        return "none"
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    return f"{value:g}"

@@ -12,7 +12,7 @@ from bgfmt.extras.matches.model import Match
 class Quit(Exception):
     """Raised when a person ends the session; `match` has what was played, the unfinished game last."""
 
-    match: Match | None = None
+    match = Match(("", ""))
 
 
 class Undo(Exception):

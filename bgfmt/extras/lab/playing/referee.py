@@ -113,11 +113,9 @@ class _Table:
         plays = legal_plays(state.position, *dice)
         if isinstance(self.players[turn], Person):
             self.before.append((turn, dice, self.used, deepcopy(self.walk)))
-        moves = []
-        if plays:
-            play = plays[0] if len(plays) == 1 else query_play(self.players[turn], state, plays)
-            moves = [(move.start, move.end) for move in play.moves]
-        self.walk.roll(turn, dice, moves, 0)
+        if len(plays) > 1:
+            plays = [query_play(self.players[turn], state, plays)]
+        self.walk.roll(turn, dice, [(move.start, move.end) for play in plays for move in play.moves], 0)
         return self.say()
 
     def undo(self, turn: int) -> tuple[int, Roll]:
@@ -220,8 +218,8 @@ def play_match(
                 players, dice, setting, number=len(played) + 1, scores=scores, crawford=crawford, tell=tell
             )
         except Quit as end:
-            if end.match is not None:
-                end.match = replace(end.match, games=(*played, *(g for g in end.match.games if g.records)))
+            unfinished = [game for game in end.match.games if game.records]
+            end.match = replace(end.match, games=(*played, *unfinished))
             raise
         played.append(game)
         if game.result is not None:
