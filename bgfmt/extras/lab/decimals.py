@@ -350,9 +350,8 @@ def _worths(source: Source, start: int, lines: _PointsLines) -> Any:
     known = lines.labels(lines.fill(0, np.zeros((n, n), np.int32)))
     order = np.argsort(known)
     places = order[np.searchsorted(known, labels, sorter=order).clip(max=len(known) - 1)]
-    worth = np.zeros(n * n, np.int32)
-    worth[places] = lines.values(rows)
-    worth = worth.reshape(n, n)
+    worth = np.zeros((n, n), np.int32)
+    worth.reshape(-1)[places] = lines.values(rows)
     expected = lines.fill(0, worth).reshape(rows.shape)[places]
     check_text(source.name, start, rows, expected, POINTS_ROW)
     if len(np.unique(places)) < len(places):

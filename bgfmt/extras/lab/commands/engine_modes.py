@@ -223,7 +223,7 @@ def _replay(request: Request, main: engine.Engine) -> None:
 
 def _suffix(request: Request) -> str:
     """Return the suffix of the output file in small letters."""
-    return os.path.splitext(request.output)[1].lower()
+    return str(os.path.splitext(request.output)[1]).lower()
 
 
 def _check_output(request: Request) -> None:
