@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from bgfmt import met as mets
@@ -60,8 +61,7 @@ class Answers:
         self.holdings = holdings
         self.settle = settle
         self._time = time or CalculationTime()
-        self._by_size: dict[tuple[tuple[int, int], ...], Holding] = {}
-        self._advisers: dict[tuple[Any, ...], Advisor] = {}
+        self._advisers = lru_cache(MAX_ADVISERS)(self._make_adviser)
         # one for all advisers, so that memory does not grow with their number
         self._results = ResultCache(GAMES_BYTES)
 
@@ -274,26 +274,27 @@ class Answers:
         if match:
             limit = MATCH_LIMIT if limit is None else min(limit, MATCH_LIMIT)
         oracle = float(calculate and asked.oracle is True)
-        key = (asked.table, asked.met, asked.extend_met, calculate, limit, oracle)
-        found = self._advisers.get(key)
-        if found is not None:
-            return found
-        if asked.met is not None and asked.met not in mets.names():
+        return self._advisers(asked.table, asked.met, asked.extend_met, calculate, limit, oracle)
+
+    def _make_adviser(
+        self,
+        table: str | None,
+        met: str | None,
+        extend: bool | None,
+        calculate: bool,
+        limit: int | None,
+        oracle: float,
+    ) -> Advisor:
+        if met is not None and met not in mets.names():
             raise Refusal("bad_parameter", f"met must be one of {', '.join(mets.names())}", "met")
-        met = None
-        if asked.met or asked.extend_met:
-            met = mets.load(asked.met or mets.DEFAULT, extend=bool(asked.extend_met))
         adviser = Advisor(
-            Named(list(self.holdings) if asked.table is None else [self.table_named(asked.table)]),
-            met=met,
+            Named(list(self.holdings) if table is None else [self.table_named(table)]),
+            met=mets.load(met or mets.DEFAULT, extend=bool(extend)) if met or extend else None,
             calculate="all" if calculate else "nothing",
             limit=limit,
             oracle=oracle,
         )
         adviser.sources.results = self._results
-        while len(self._advisers) >= MAX_ADVISERS:
-            self._advisers.pop(next(iter(self._advisers)), None)
-        self._advisers[key] = adviser
         return adviser
 
     # -- tables, and positions in text -------------------------------------------------------------------
@@ -305,11 +306,8 @@ class Answers:
         return self.holdings.by_name[name]
 
     def _best(self, asked: Side | Position) -> Holding:
-        """Return the best table for a side or a position; it depends on the sizes of the sides only."""
+        """Return the best table for a side or a position."""
         sides = (asked,) if isinstance(asked, Side) else (asked.us, asked.them)
-        size = tuple((side.highest, side.chequers) for side in sides)
-        if size in self._by_size:
-            return self._by_size[size]
         tables = [one.table for one in self.holdings]
         best: Table | None = None
         if isinstance(asked, Position) and not asked.contact:
@@ -318,13 +316,8 @@ class Answers:
         every = of_kind(tables, HyperSides)  # type: ignore[type-abstract]
         best = best or next((one for one in every if one.covers(asked) is None), None)
         if best is None:
-            if isinstance(asked, Side) and all(table.sides == 2 for table in tables):
-                raise PositionError(
-                    f"{asked} has only one side; these tables need both, the side on roll first: side / side"
-                )
             raise choose.not_covered(tables, *sides, wanted="anything of it")
-        self._by_size[size] = next(one for one in self.holdings if one.table is best)
-        return self._by_size[size]
+        return next(one for one in self.holdings if one.table is best)
 
     def _text(self, asked: Question) -> str:
         """Return the position as text: an identifier repaired, a position number replaced by its chequer counts."""

@@ -26,7 +26,7 @@ from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.metrics import Metrics
 from bgfmt.extras.serve.middleware import Middleware
 from bgfmt.extras.serve.openapi import BYTES, JSON, LINES
-from bgfmt.extras.serve.parameters import Settings, from_query, question
+from bgfmt.extras.serve.parameters import Settings, from_query, position_question, question
 from bgfmt.extras.serve.refusals import Refusal, refusal_of, to_json
 from bgfmt.extras.serve.work import CalculationTime, NeedsCalculationError, Workers
 from bgfmt.storage import system
@@ -82,16 +82,9 @@ class Service:
 
         route : the query, such as "cube".
         """
-        given = from_query(request.scope["query_string"], QUESTIONS[route])
-        if "position" in request.path_params:
-            if "position" in given:
-                twice = "position is given twice, in the path and as a parameter"
-                raise Refusal("bad_parameter", twice, "position")
-            given["position"] = request.path_params["position"]
-        if "position" not in given:
-            raise Refusal("bad_parameter", "the parameter position is missing", "position")
+        given = from_query(request.scope["query_string"], QUESTIONS[route], request.path_params)
+        asked = position_question(given)
         text = given["position"]
-        asked = question(given)
         return await self._reply(request, f"{text}\0{asked!r}", lambda: self._answer(route, asked, text))
 
     async def _answer(self, route: str, asked: Question, text: str) -> tuple[dict[str, Any], bool]:

@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from bgfmt.analysis.questions import QUESTIONS, Question
 from bgfmt.extras.serve.answers import Answers
-from bgfmt.extras.serve.parameters import from_object, question
+from bgfmt.extras.serve.parameters import from_object, position_question, question
 from bgfmt.extras.serve.refusals import Refusal, to_json
 from bgfmt.game import board
 from bgfmt.tables import Table
@@ -171,9 +171,7 @@ def answer_all(answers: Answers, route: str, items: list[Any], common: Question)
             if not isinstance(item, (str, dict)):
                 raise Refusal("bad_body", "an item must be a string or an object")
             given = from_object({"position": item} if isinstance(item, str) else item, QUESTIONS[route])
-            if "position" not in given:
-                raise Refusal("bad_parameter", "the parameter position is missing", "position")
-            yield asked | answers.answer(route, question(given, common))[0]
+            yield asked | answers.answer(route, position_question(given, common))[0]
         except Refusal as refusal:
             refusal.row = row
             yield asked | refusal.body()

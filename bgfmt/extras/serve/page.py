@@ -31,7 +31,7 @@ from bgfmt.formats.gnubg import SIZE, read_header
 from bgfmt.met import load
 from bgfmt.met import names as met_names
 from bgfmt.storage import is_url, system
-from bgfmt.tables import OneSided, TwoSided
+from bgfmt.tables import OneSided, TwoSided, of_kind
 
 FOLDER = Path(__file__).resolve().parent / "web"
 METS = FOLDER.parents[2] / "data" / "met"
@@ -321,32 +321,28 @@ def tables(given: list[str], folder: Path) -> list[str]:
     home, most, few, far = COMPLETE
     with Holdings.open(given) as holdings:
         here = [held.table for held in holdings if held.table.points >= home]
-        two = [t for t in here if isinstance(t, TwoSided) and not t.exact and t.equities.shape[2] == 4]
-        one = [t for t in here if isinstance(t, OneSided)]
-        wanted: tuple[tuple[str, bool, Callable[..., None], tuple[Any, ...]], ...] = (
-            (f"{home}x{most}.bgts", any(t.chequers >= most for t in two), _solve_two_sided, (home, most)),
-            (
-                "gnubg_ts0.bd",
-                any(few <= t.chequers < most for t in two),
-                _solve_table,
-                ("two-sided", home, few),
-            ),
-            ("gnubg_os0.bd", any(t.gammon is not None for t in one), _solve_table, ("one-sided", home, 15)),
-            (
-                f"bgfmt_os{far}.bd",
-                any(t.points >= far for t in one),
-                _solve_table,
-                ("one-sided", far, 15, False),
-            ),
-        )
-    made = []
-    for name, there, make, how in wanted:
-        if not there:
-            made.append(folder / name)
-            if not made[-1].exists():
-                folder.mkdir(exist_ok=True)
-                make(made[-1], *how)
-    return [*given, *map(str, made)]
+        two = [t.chequers for t in of_kind(here, TwoSided) if not t.exact and t.equities.shape[2] == 4]
+        one = of_kind(here, OneSided)
+        there = {
+            f"{home}x{most}.bgts": max(two, default=0) >= most,
+            "gnubg_ts0.bd": any(few <= chequers < most for chequers in two),
+            "gnubg_os0.bd": any(t.gammon is not None for t in one),
+            f"bgfmt_os{far}.bd": any(t.points >= far for t in one),
+        }
+    missing = [folder / name for name, found in there.items() if not found]
+    for path in missing:
+        if path.exists():
+            continue
+        folder.mkdir(exist_ok=True)
+        if path.suffix == ".bgts":
+            _solve_two_sided(path, home, most)
+        elif path.name == "gnubg_ts0.bd":
+            _solve_table(path, "two-sided", home, few)
+        elif path.name == "gnubg_os0.bd":
+            _solve_table(path, "one-sided", home, 15)
+        else:
+            _solve_table(path, "one-sided", far, 15, compressed=False, gammon=False)
+    return [*given, *map(str, missing)]
 
 
 @contextmanager
@@ -365,7 +361,6 @@ def _solve_two_sided(path: Path, points: int, chequers: int) -> None:
     remove(str(store))
 
 
-def _solve_table(path: Path, what: str, points: int, chequers: int, gammon: bool = True) -> None:
-    options: dict[str, Any] = {} if gammon else {"compressed": False, "gammon": False}
+def _solve_table(path: Path, what: str, points: int, chequers: int, **options: Any) -> None:
     with _making("solving") as progress:
         solve_table(what, points, chequers, path, progress=progress, **options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -39,14 +40,19 @@ class Settings:
     proxies: tuple[str, ...] = ()
 
 
-def from_query(query: bytes | str, known: Iterable[str]) -> dict[str, str]:
-    """Parse a query string into {name: text}; Refusal for a parameter that is not in `known` or is given twice."""
+def from_query(
+    query: bytes | str, known: Iterable[str], path: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
+    """Parse a query string into {name: text}; Refusal for a parameter that is not in `known` or is given twice.
+
+    path : parameters that the path of the request has.
+    """
     text = query.decode("latin-1") if isinstance(query, bytes) else query
     try:
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=64)
     except ValueError:
         raise Refusal("bad_parameter", "too many parameters") from None
-    given: dict[str, str] = {}
+    given = dict(path)
     for name, value in pairs:
         _check_name(name, known)
         if name in given:
@@ -75,6 +81,13 @@ def _check_name(name: str, known: Iterable[str]) -> None:
         near = suggest_nearest(printable, known)
         text = f"no parameter {printable!r} here{near}; known: {', '.join(known)}"
         raise Refusal("bad_parameter", text, printable)
+
+
+def position_question(given: Mapping[str, str], base: Question | None = None) -> Question:
+    """Parse parameters as `question` does; Refusal if there is no position."""
+    if "position" not in given:
+        raise Refusal("bad_parameter", "the parameter position is missing", "position")
+    return question(given, base)
 
 
 def question(given: Mapping[str, str], base: Question | None = None) -> Question:

@@ -16,7 +16,7 @@ from typing import Any
 from bgfmt.analysis import choose
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import ESTIMATE, PositionEquities, RankedPlay, Source
-from bgfmt.analysis.questions import MAX_AWAY, MatchCubeAnswer, Question
+from bgfmt.analysis.questions import MAX_AWAY, Question
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.extras.serve.answers import Answers
 from bgfmt.extras.serve.refusals import Refusal
@@ -47,20 +47,17 @@ def evaluate(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any]
     if state.away == ONE_POINT:
         chances = _probabilities(action.mwc.no_double, 0.0, 0.0)
         equity = dict.fromkeys(("cubeless", "centered", "best"), 2 * chances["win"] - 1)
-    elif isinstance(answer, MatchCubeAnswer):
-        chances, sure = answers.answer_or_calculate(
-            ASKED, lambda adviser: _find_probabilities(adviser, state, adviser.equities(state))
-        )
-        settled = settled and sure
-        cubeless = 2 * chances["win"] - 1 + chances["winG"] - chances["loseG"]
-        equity = {"cubeless": cubeless, "centered": action.emg.no_double, "best": action.emg.best}
     else:
-        equities: Any = answer.equities  # type: ignore[attr-defined]
+        equities: PositionEquities | None = getattr(answer, "equities", None)
         chances, sure = answers.answer_or_calculate(
-            ASKED, lambda adviser: _find_probabilities(adviser, state, equities)
+            ASKED, lambda adviser: _find_probabilities(adviser, state, equities or adviser.equities(state))
         )
         settled = settled and sure
-        equity = {"cubeless": equities.cubeless, "centered": equities.centered, "best": action.best}
+        if equities is None:  # at a match score
+            cubeless = 2 * chances["win"] - 1 + chances["winG"] - chances["loseG"]
+            equity = {"cubeless": cubeless, "centered": action.emg.no_double, "best": action.emg.best}
+        else:
+            equity = {"cubeless": equities.cubeless, "centered": equities.centered, "best": action.best}
     cube = {"double": action.doubles, "accept": action.takes}
     return {"cube": cube, "equity": equity, "probabilities": chances}, settled
 

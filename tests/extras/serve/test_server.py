@@ -434,8 +434,8 @@ def test_results_are_kept_once_and_bounded() -> None:
         for held in holdings:
             answers.answer("lookup", Question(position=TEXT, table=held.name))
             answers.answer("cube", Question(position=TEXT, table=held.name, settle=False))
-        advisers = list(answers._advisers.values())
-        assert len(advisers) == MAX_ADVISERS
+        assert answers._advisers.cache_info().currsize == MAX_ADVISERS
+        advisers = [answers._adviser(Question(table=held.name, settle=False)) for held in holdings]
         assert len({id(one.sources.results) for one in advisers}) == 1
 
 
