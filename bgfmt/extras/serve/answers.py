@@ -61,6 +61,7 @@ class Answers:
         self.holdings = holdings
         self.settle = settle
         self._time = time or CalculationTime()
+        self._best_by_size: dict[tuple[object, ...], Holding] = {}  # for speed
         self._advisers = lru_cache(MAX_ADVISERS)(self._make_adviser)
         # one for all advisers, so that memory does not grow with their number
         self._results = ResultCache(GAMES_BYTES)
@@ -308,6 +309,9 @@ class Answers:
     def _best(self, asked: Side | Position) -> Holding:
         """Return the best table for a side or a position."""
         sides = (asked,) if isinstance(asked, Side) else (asked.us, asked.them)
+        key = isinstance(asked, Position) and asked.contact, *((side.highest, side.chequers) for side in sides)
+        if key in self._best_by_size:
+            return self._best_by_size[key]
         tables = [one.table for one in self.holdings]
         best: Table | None = None
         if isinstance(asked, Position) and not asked.contact:
@@ -317,7 +321,8 @@ class Answers:
         best = best or next((one for one in every if one.covers(asked) is None), None)
         if best is None:
             raise choose.not_covered(tables, *sides, wanted="anything of it")
-        return next(one for one in self.holdings if one.table is best)
+        self._best_by_size[key] = next(one for one in self.holdings if one.table is best)
+        return self._best_by_size[key]
 
     def _text(self, asked: Question) -> str:
         """Return the position as text: an identifier repaired, a position number replaced by its chequer counts."""
