@@ -95,7 +95,7 @@ def error_line(message: object) -> str:
     return f"Error: {' '.join(str(message).split())[:200]}"
 
 
-@dataclass
+@dataclass(eq=False)
 class Session:
     """The conversation with one client.
 

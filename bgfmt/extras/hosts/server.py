@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-import socket
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -26,15 +24,6 @@ LINE = 4096  # greatest length of a line in bytes; the connection is closed afte
 UNFINISHED = 10.0  # seconds from the first to the last byte of a line; between lines there is no limit
 SENDING = 10.0  # seconds until a client that does not read its answer is dropped
 MISTAKES = 20  # invalid lines after which the connection is closed
-
-
-@dataclass(eq=False)
-class _Connection:
-    """A connection; `last` is the time of its last question or answer."""
-
-    session: Session
-    writer: asyncio.StreamWriter
-    last: float = field(default_factory=time.monotonic)
 
 
 @dataclass
@@ -56,7 +45,8 @@ class Server:
 
     def __post_init__(self) -> None:
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="bgfmt") if self.threads else None
-        self._open: set[_Connection] = set()
+        #: the writers of open connections, the one whose last question or answer is oldest first
+        self._open: dict[Session, asyncio.StreamWriter] = {}
         self._places = self.connections
 
     async def serve(self, ready: Callable[[int], None] | None = None) -> None:
@@ -83,14 +73,12 @@ class Server:
             await stop.wait()
         finally:
             server.close()
-            for connection in list(self._open):
-                connection.writer.transport.abort()
-            tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+            for writer in self._open.values():
+                writer.transport.abort()
+            tasks = asyncio.all_tasks() - {asyncio.current_task()}
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(server.wait_closed(), 2)
             if self._pool is not None:
                 self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -106,42 +94,46 @@ class Server:
     async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection; close another one if there are too many."""
         while len(self._open) >= self._places:  # close one that never asked, else the one silent for longest
-            leaving = min(self._open, key=lambda one: (one.session.questions > 0, one.last))
-            self._open.discard(leaving)
-            leaving.writer.transport.abort()
-        connection = _Connection(Session(self.player, self.log), writer)
-        self._open.add(connection)
+            leaving = min(self._open, key=lambda one: one.questions > 0)
+            self._open.pop(leaving).transport.abort()
+        session = Session(self.player, self.log)
+        self._open[session] = writer
+        writer.transport.max_size = LINE  # type: ignore[attr-defined] # bytes read at once; asyncio's choice is 256 KiB
         try:
-            _set_up(writer)
-            await self._converse(connection, reader)
+            await self._converse(session, reader, writer)
         except asyncio.IncompleteReadError:
             pass  # the client has closed the connection
         except (TimeoutError, OSError, asyncio.CancelledError):
             writer.transport.abort()  # the client has gone or is too slow, or the server is closing
         finally:
-            self._open.discard(connection)
+            self._open.pop(session, None)
             with contextlib.suppress(OSError, RuntimeError):
                 writer.close()
 
-    async def _converse(self, connection: _Connection, reader: asyncio.StreamReader) -> None:
+    async def _converse(
+        self, session: Session, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         """Answer the lines of a connection until it ends or has made `MISTAKES` mistakes."""
-        session = connection.session
         loop = asyncio.get_running_loop()
         while not session.closing and session.mistakes < MISTAKES:
             try:
-                line = await self._line(reader)
+                text = (await self._line(reader)).decode("utf-8", "replace")
             except asyncio.LimitOverrunError:
-                await self._send(connection, external.error_line(f"a line of more than {LINE} bytes"))
+                await self._send(writer, external.error_line(f"a line of more than {LINE} bytes"))
                 return
-            connection.last = time.monotonic()
-            text = line.decode("utf-8", "replace")
+            self._mark_active(session)
             if self._pool is None:
                 answer = session.reply(text)
             else:
                 answer = await loop.run_in_executor(self._pool, session.reply, text)
-            connection.last = time.monotonic()
+            self._mark_active(session)
             if not session.closing:
-                await self._send(connection, answer)
+                await self._send(writer, answer)
+
+    def _mark_active(self, session: Session) -> None:
+        """Put a connection behind all others in the order in which they are closed."""
+        if session in self._open:
+            self._open[session] = self._open.pop(session)
 
     async def _line(self, reader: asyncio.StreamReader) -> bytes:
         """Return the next line; IncompleteReadError at the end.
@@ -155,24 +147,9 @@ class Server:
         async with asyncio.timeout(UNFINISHED):
             return first + await reader.readuntil(b"\n")
 
-    async def _send(self, connection: _Connection, text: str) -> None:
+    async def _send(self, writer: asyncio.StreamWriter, text: str) -> None:
         """Send one line; TimeoutError if the client does not read it."""
-        connection.writer.write(text.encode("utf-8", "replace") + b"\n")
+        writer.write(text.encode("utf-8", "replace") + b"\n")
         async with asyncio.timeout(SENDING):
-            await connection.writer.drain()
+            await writer.drain()
         await asyncio.sleep(0)  # let other connections proceed
-
-
-def _set_up(writer: asyncio.StreamWriter) -> None:
-    """Limit the buffers of a connection, and make the system detect a peer that has vanished."""
-    transport = writer.transport
-    if hasattr(transport, "max_size"):
-        transport.max_size = LINE  # bytes read at once; asyncio's own choice is 256 KiB
-    transport.set_write_buffer_limits(high=4 * LINE)
-    sock = writer.get_extra_info("socket")
-    with contextlib.suppress(OSError):
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4)):
-            if hasattr(socket, name):
-                sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -23,6 +23,7 @@ from bgfmt.game.state import GameState
 
 MAX_COMMAND_BYTES = 4096
 MAX_INFO_PLAYS = 3
+ROLES = ("chequer", "cube", "turn")
 #: `option` lines of 0.1
 OPTIONS = (
     "option name Outside type combo default refuse var refuse var rule",
@@ -93,8 +94,10 @@ class Engine:
         self.fixed = fixed
         self.state: GameState | None = None
         self.session: dict[str, Any] = {}  # score and cube for positions that do not state them
-        self.info = False
-        self.outside = "refuse"
+        #: settings of 0.2; `setoption` of 0.1 changes them too
+        self.settings = {"game.variant": "backgammon"}
+        if not name:
+            self.settings |= {"engine.outside": "refuse", "engine.info": "false"}
         self.over = False
 
     def reply(self, line: str) -> list[str]:
@@ -112,12 +115,7 @@ class Engine:
     def _reply(self, line: str, words: list[str]) -> list[str]:
         if words[0].startswith(("board:", "XGID=")):
             return [self._answer(parse(line.strip()), "turn").partition(" ")[2]]
-        word = self._fold_case(words[0])
-        if word == "isready":
-            return ["readyok"]
-        if word == "stop":
-            return []
-        command = getattr(self, f"do_{word}", None)
+        command = getattr(self, f"do_{self._fold_case(words[0])}", None)
         if command is None:
             raise ProtocolError("unknown_command", _make_printable(words[0]))
         return list(command(words[1:]))
@@ -160,6 +158,14 @@ class Engine:
             lines += OPTIONS
         return [*lines, "ubgiok"]
 
+    def do_isready(self, words: list[str]) -> list[str]:
+        """Answer `isready`: `readyok`."""
+        return ["readyok"]
+
+    def do_stop(self, words: list[str]) -> list[str]:
+        """Answer `stop` by nothing, as every answer is complete."""
+        return []
+
     def do_newgame(self, words: list[str]) -> list[str]:
         """Answer `newgame`: forget the position."""
         self.state = None
@@ -168,7 +174,7 @@ class Engine:
     def do_newsession(self, words: list[str]) -> list[str]:
         """Answer `newsession [length N]`: begin money play or a match to N; forget position, score and cube."""
         form = r"(?:length (\d{1,2}))?"
-        match = _match_arguments(form, words, "newsession or newsession length N", re.IGNORECASE)
+        match = _match_arguments(form, words, "newsession or newsession length N")
         self.state = None
         self.session = {"length": int(match[1])} if match[1] else {}
         return []
@@ -182,12 +188,12 @@ class Engine:
         """Answer `cube VALUE [OWNER]`: set the cube; owner is centered, owned (by the side on roll) or opponent."""
         form = r"(\d+)(?: (centered|owned|opponent))?"
         match = _match_arguments(form, words, "cube VALUE centered, owned or opponent")
-        return self._update_session(cube=(int(match[1]), match[2] or "centered"))
+        return self._update_session(cube=(int(match[1]), (match[2] or "centered").lower()))
 
     def do_crawford(self, words: list[str]) -> list[str]:
         """Answer `crawford on` or `crawford off`: set whether this is the Crawford game."""
         match = _match_arguments("on|off", words, "crawford on or crawford off")
-        return self._update_session(crawford=match[0] == "on")
+        return self._update_session(crawford=match[0].lower() == "on")
 
     def do_turn(self, words: list[str]) -> list[str]:
         """Answer `turn`: put the other side on roll, before its roll."""
@@ -241,21 +247,21 @@ class Engine:
     def do_go(self, words: list[str]) -> list[str]:
         """Answer `go`: the best play, cube action, or both ("turn"), as the words after `go` say."""
         folded = [self._fold_case(word) for word in words]
+        role = "chequer"
         if "role" in folded[:-1]:
             self._follow(V01)
             role = folded[folded.index("role") + 1]
-        elif len(folded) == 1 and folded[0] in ("chequer", "checker", "cube", "turn"):
+        elif len(folded) == 1 and folded[0] in (*ROLES, "checker"):
             self._follow(V02)
             role = folded[0]
         elif words and self.version == V02:
             raise ProtocolError("bad_argument", "expected go, go chequer, go cube or go turn")
-        else:
-            role = "chequer"
-        role = {"checker": "chequer"}.get(role, role)
-        if role not in ("chequer", "cube", "turn"):
+        role = "chequer" if role == "checker" else role
+        if role not in ROLES:
             raise ProtocolError("unsupported_feature", f"go_role_{_make_printable(role)}", "bad_command")
         state = self._require_position()
-        lines = self._format_info(state, role) if self.info else []
+        info = self.settings.get("engine.info") == "true"
+        lines = self._format_info(state, role) if info else []
         answer = self._answer_02(state, role) if self.version == V02 else self._answer(state, role)
         return [*lines, answer]
 
@@ -263,23 +269,19 @@ class Engine:
 
     def do_setoption(self, words: list[str]) -> list[str]:
         """Answer `setoption` of UBGI 0.1: set an option (Info or Outside)."""
-        text = " ".join(words).lower()
-        if (info := re.fullmatch("name info value (on|off)", text)) and not self.name:
-            self.info = info[1] == "on"
-        elif (outside := re.fullmatch("name outside value (rule|refuse)", text)) and isinstance(
-            self.advisor, Outside
-        ):
-            self._set_outside(outside[1])
-        else:
+        match = re.fullmatch(r"name (info|outside) value (\w+)", " ".join(words).lower())
+        value = match and {"on": "true", "off": "false"}.get(match[2], match[2])
+        if match is None or value not in self._list_values(f"engine.{match[1]}"):
             found = _make_printable(" ".join(words))
             raise ProtocolError("bad_argument", f"unknown option or value: {found}", "bad_value")
+        self._set(f"engine.{match[1]}", value)
         self._follow(V01)
         return []
 
     def do_keys(self, words: list[str]) -> list[str]:
         """Answer `keys` of UBGI 0.2: list the engine's keys (its settings), a line each."""
         self._follow(V02)
-        return [f"key {key} {KEYS[key]}" for key in self._list_keys()]
+        return [f"key {key} {KEYS[key]}" for key in self.settings]
 
     def do_set(self, words: list[str]) -> list[str]:
         """Answer `set KEY VALUE` of UBGI 0.2: change a setting."""
@@ -290,10 +292,7 @@ class Engine:
         allowed = self._list_values(key)
         if value not in allowed:
             raise ProtocolError("bad_argument", f"{key} must be one of {' '.join(allowed)}", "bad_value")
-        if key == "engine.info":
-            self.info = value == "true"
-        elif key == "engine.outside":
-            self._set_outside(value)
+        self._set(key, value)
         return []
 
     def do_get(self, words: list[str]) -> list[str]:
@@ -302,31 +301,21 @@ class Engine:
         if len(words) != 1:
             raise ProtocolError("bad_argument", "expected get KEY")
         self._list_values(words[0])
-        values = {
-            "game.variant": "backgammon",
-            "engine.outside": self.outside,
-            "engine.info": "true" if self.info else "false",
-        }
-        return [f"value {words[0]} {values[words[0]]}"]
-
-    def _list_keys(self) -> list[str]:
-        """Return the keys that this engine has."""
-        if self.name:
-            return ["game.variant"]
-        return [key for key in KEYS if key != "engine.outside" or isinstance(self.advisor, Outside)]
+        return [f"value {words[0]} {self.settings[words[0]]}"]
 
     def _list_values(self, key: str) -> list[str]:
         """Return the values that a key may have; ProtocolError where there is no such key."""
-        if key not in self._list_keys():
+        if key not in self.settings:
             raise ProtocolError("bad_argument", f"there is no key {_make_printable(key)}", "bad_value")
         words = KEYS[key].split()
         return ["true", "false"] if words[0] == "bool" else words[1].split("|")
 
-    def _set_outside(self, outside: str) -> None:
-        """Set what the advisor does where no table covers a position: "refuse" or "rule"."""
-        assert isinstance(self.advisor, Outside)
-        self.advisor = self.advisor.with_outside(outside)
-        self.outside = outside
+    def _set(self, key: str, value: str) -> None:
+        """Change a setting."""
+        self.settings[key] = value
+        if key == "engine.outside":
+            assert isinstance(self.advisor, Outside)
+            self.advisor = self.advisor.with_outside(value)
 
     # -- position and session -----------------------------------------------------------------------------
 
@@ -342,9 +331,6 @@ class Engine:
         self.session = {**before, **facts}
         try:
             self.state = self.state and self._apply_session(self.state)
-        except ProtocolError as error:
-            self.session = before
-            raise error from None
         except BgfmtError as error:
             self.session = before
             raise ProtocolError("bad_argument", _make_printable(str(error)), "bad_value") from None
@@ -354,9 +340,6 @@ class Engine:
         """Return the position with the score and the cube of the session."""
         length = self.session.get("length", 0)
         (mine, other) = self.session.get("score", (0, 0))
-        if length and max(mine, other) >= length:
-            text = f"a match to {length} points cannot have the score {mine} to {other}"
-            raise ProtocolError("bad_argument", text, "bad_value")
         value, owner = self.session.get("cube", (1, "centered"))
         return GameState.of(
             state.position, state.dice, cube=owner, cube_value=value, doubled=state.doubled,
@@ -437,9 +420,9 @@ def _translate_refusal(state: GameState) -> Iterator[None]:
         raise ProtocolError("not_covered", reason) from None
 
 
-def _match_arguments(form: str, words: list[str], expected: str, flags: int = 0) -> re.Match[str]:
+def _match_arguments(form: str, words: list[str], expected: str) -> re.Match[str]:
     """Match the arguments of a command, joined by spaces; ProtocolError where they do not match."""
-    match = re.fullmatch(form, " ".join(words), flags)
+    match = re.fullmatch(form, " ".join(words), re.IGNORECASE)
     if match is None:
         raise ProtocolError("bad_argument", f"expected {expected}")
     return match
