@@ -309,7 +309,10 @@ class Answers:
     def _best(self, asked: Side | Position) -> Holding:
         """Return the best table for a side or a position."""
         sides = (asked,) if isinstance(asked, Side) else (asked.us, asked.them)
-        key = isinstance(asked, Position) and asked.contact, *((side.highest, side.chequers) for side in sides)
+        key = (
+            isinstance(asked, Position) and asked.contact,
+            *((side.highest, side.chequers) for side in sides),
+        )
         if key in self._best_by_size:
             return self._best_by_size[key]
         tables = [one.table for one in self.holdings]

@@ -123,7 +123,7 @@ class Service:
             offered = f"{JSON}, {LINES}" + (f", {BYTES}" if route == "lookup" else "")
             raise Refusal("unsupported_type", f"the body must be one of {offered}")
         lines = kind == LINES
-        known = [n for n in QUESTIONS[route] if n != "position"] if lines else []
+        known = [name for name in QUESTIONS[route] if lines and name != "position"]
         common = question(from_query(request.scope["query_string"], known))
         data = await bulk.body_of(request, self.settings.max_body)
         body = await self.answer_bulk(route, data, common, lines)
@@ -216,23 +216,24 @@ class Service:
         answer : computes the value from the answers and the parameters. known : names of the parameters.
         """
         route = request.scope["bgfmt.route"]
+
+        async def reply() -> tuple[Any, bool]:
+            value, settled = await self.workers.answer(answer, self.answers, given)
+            self.metrics.count_positions(route, 1)
+            return value, settled
+
         try:
             given = from_query(request.scope["query_string"], known)
-
-            async def reply() -> tuple[Any, bool]:
-                value, settled = await self.workers.answer(answer, self.answers, given)
-                self.metrics.count_positions(route, 1)
-                return value, settled
-
             return await self._reply(request, repr(sorted(given.items())), reply)
         except (Refusal, BgfmtError) as error:
             refusal = error if isinstance(error, Refusal) else refusal_of(error)
-            if refusal.status == 503:
-                raise refusal from None
-            self.metrics.count_positions(route, 1, refusal.code == "not_covered")
-            body = refusal.body()
-            said = {"message": body["error"]["message"], **body}  # as wildbg has it
-            return Response(to_json(said), refusal.status, NOT_KEPT, JSON)
+        if refusal.status == 503:
+            raise refusal
+        self.metrics.count_positions(route, 1, refusal.code == "not_covered")
+        body = refusal.body()
+        return Response(
+            to_json({"message": body["error"]["message"], **body}), refusal.status, NOT_KEPT, JSON
+        )
 
     async def health(self, _: Request) -> Response:
         """Answer `/healthz`: status, version, number of tables."""

@@ -25,38 +25,30 @@ class Metrics:
 
     def __init__(self, version: str, tables: Iterable[tuple[str, int]], worker: int | None = None) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]
-        own = {} if worker is None else {"worker": str(worker)}
-        self._own = own
+        self._own = {} if worker is None else {"worker": str(worker)}
         self._registry = CollectorRegistry()
-        build = Gauge("bgfmt_build_info", "The version.", ["version", *own], registry=self._registry)
-        build.labels(version=version, **own).set(1)
-        size = Gauge(
-            "bgfmt_table_bytes", "Size of each table served.", ["table", *own], registry=self._registry
+        make = self._make
+        self._requests = make(Counter, "requests", "Requests answered.", "route", "method", "status")
+        self._sent = make(Counter, "sent_bytes", "Bytes of bodies sent.", "route")
+        self._positions = make(Counter, "positions", "Positions queried, bulk queries included.", "route")
+        self._not_covered = make(Counter, "not_covered", "Positions not covered.")
+        self._calculations = make(Counter, "calculations", "Calculations, by outcome.", "outcome")
+        about = "Time from a request to the end of its answer."
+        self._request_seconds = make(Histogram, "request_seconds", about, "route", buckets=BOUNDS)
+        self._calculation_seconds = make(
+            Histogram, "calculation_seconds", "Time of a calculation.", buckets=BOUNDS
         )
-        for name, table_bytes in tables:
-            size.labels(table=name, **own).set(table_bytes)
-        self._requests = self._counter("requests", "Requests answered.", "route", "method", "status")
-        self._sent = self._counter("sent_bytes", "Bytes of bodies sent.", "route")
-        self._positions = self._counter("positions", "Positions queried, bulk queries included.", "route")
-        self._not_covered = self._counter("not_covered", "Positions not covered.")
-        self._calculations = self._counter("calculations", "Calculations, by outcome.", "outcome")
-        self._request_seconds = self._histogram(
-            "request_seconds", "Time from a request to the end of its answer.", "route"
-        )
-        self._calculation_seconds = self._histogram("calculation_seconds", "Time of a calculation.")
-        in_flight = Gauge("bgfmt_in_flight", "Requests under way.", [*own], registry=self._registry)
-        self.in_flight = in_flight.labels(**own) if own else in_flight
+        self.in_flight = self._labelled(make(Gauge, "in_flight", "Requests under way."))
         self._labelled(self._not_covered).inc(0)
+        self._labelled(make(Gauge, "build_info", "The version.", "version"), version=version).set(1)
+        size = make(Gauge, "table_bytes", "Size of each table served.", "table")
+        for name, table_bytes in tables:
+            self._labelled(size, table=name).set(table_bytes)
 
-    def _counter(self, name: str, about: str, *labels: str) -> Counter:
-        return Counter(f"bgfmt_{name}", about, [*labels, *self._own], registry=self._registry)
+    def _make(self, kind: Any, name: str, about: str, *labels: str, **more: Any) -> Any:
+        return kind(f"bgfmt_{name}", about, [*labels, *self._own], registry=self._registry, **more)
 
-    def _histogram(self, name: str, about: str, *labels: str) -> Histogram:
-        return Histogram(
-            f"bgfmt_{name}", about, [*labels, *self._own], registry=self._registry, buckets=BOUNDS
-        )
-
-    def _labelled(self, metric: Counter | Histogram, **labels: object) -> Any:
+    def _labelled(self, metric: Any, **labels: object) -> Any:
         labels |= self._own
         return metric.labels(**labels) if labels else metric
 

@@ -9,6 +9,7 @@ import time
 import traceback
 from collections.abc import Callable
 
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -26,7 +27,7 @@ PREFLIGHT = [
 ]
 METHODS = ("GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH")  # others are counted together
 HOST = re.compile(r"\[[^]]*\]|[^:]*")  # the name in a Host header, without the port
-Headers = list[tuple[bytes, bytes]]
+RawHeaders = list[tuple[bytes, bytes]]
 
 
 class Middleware:
@@ -43,7 +44,7 @@ class Middleware:
         self.log = log
         self.hosts = settings.hosts
         self.origins = set(settings.origins)
-        self._common: Headers = [
+        self._common: RawHeaders = [
             (b"x-content-type-options", b"nosniff"),
             (b"referrer-policy", b"no-referrer"),
             (b"cross-origin-resource-policy", b"cross-origin" if self.origins else b"same-origin"),
@@ -81,23 +82,26 @@ class Middleware:
                 self.log(_line(scope, method, answer, seconds))
 
     def _check_host(self, scope: Scope) -> None:
-        headers = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
-        said = [HOST.findall(value.strip().lower())[0] for value in headers]
-        if self.hosts is not None and (len(said) != 1 or said[0] not in self.hosts):
+        names = [HOST.findall(host.strip().lower())[0] for host in Headers(scope=scope).getlist("host")]
+        if self.hosts is not None and (len(names) != 1 or names[0] not in self.hosts):
             raise Refusal("bad_host", "unknown host name; --allow-host NAME allows it")
 
     def _allows_cors(self, scope: Scope) -> bool:
         return bool(self.origins) and scope["path"].startswith(("/v1/", "/tables/"))
 
-    def _headers(self, scope: Scope) -> Headers:
+    def _headers(self, scope: Scope) -> RawHeaders:
         if not self._allows_cors(scope):
             return self._common
         out = [*self._common, (b"access-control-expose-headers", EXPOSED)]
         if "*" in self.origins:
             return [*out, (b"access-control-allow-origin", b"*")]
-        origin = dict(scope["headers"]).get(b"origin", b"")
-        allowed = [(b"access-control-allow-origin", origin)] * (origin.decode("latin-1") in self.origins)
-        return [*out, (b"vary", b"Origin"), *allowed]
+        out.append((b"vary", b"Origin"))
+        origin = Headers(scope=scope).get("origin", "")
+        return (
+            [*out, (b"access-control-allow-origin", origin.encode("latin-1"))]
+            if origin in self.origins
+            else out
+        )
 
 
 def _routing_refusal(scope: Scope, error: HTTPException) -> Refusal:
@@ -115,7 +119,7 @@ def _routing_refusal(scope: Scope, error: HTTPException) -> Refusal:
 class _Answer:
     """Sends a response with the common headers added, and records its status and number of bytes."""
 
-    def __init__(self, send: Send, headers: Headers) -> None:
+    def __init__(self, send: Send, headers: RawHeaders) -> None:
         self._send = send
         self._headers = headers
         self.status = self.sent = 0
@@ -128,7 +132,7 @@ class _Answer:
             self.sent += len(message.get("body", b""))
         await self._send(message)
 
-    async def send_all(self, status: int, headers: Headers, body: bytes = b"") -> None:
+    async def send_all(self, status: int, headers: RawHeaders, body: bytes = b"") -> None:
         """Send a complete response."""
         await self({"type": "http.response.start", "status": status, "headers": headers})
         await self({"type": "http.response.body", "body": body})
@@ -140,8 +144,9 @@ class _Answer:
 
 def _line(scope: Scope, method: str, answer: _Answer, seconds: float) -> str:
     who = (scope.get("client") or "-")[0]
-    query = scope.get("query_string", b"")
-    target = scope.get("raw_path", b"").decode("latin-1") + (f"?{query.decode('latin-1')}" if query else "")
+    target = b"?".join(filter(None, (scope.get("raw_path", b""), scope.get("query_string", b"")))).decode(
+        "latin-1"
+    )
     said = "".join(c if c.isascii() and c.isprintable() else f"\\x{ord(c):02x}" for c in target[:500])
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S")
     return f"{stamp} {who} {method} {said} {answer.status} {answer.sent} {1000 * seconds:.1f} ms"

@@ -214,7 +214,7 @@ def test_without_permission_it_says_what_to_do(
 
 # -- a record that somebody else wrote ----------------------------------------------------------
 
-ENTRY = {"installed": ["0" * 64], "kept": []}
+ENTRY = {"installed": ["0" * 64], "kept": ""}
 NAMES = [
     "../victim",
     "/etc/victim",
@@ -233,7 +233,7 @@ NAMES = [
 
 def bad_records() -> list[object]:
     """Records that bgfmt never writes."""
-    kept = [{"gnubg_ts.bd": ENTRY | {"kept": [name]}} for name in NAMES]
+    kept = [{"gnubg_ts.bd": ENTRY | {"kept": name}} for name in NAMES if name != ""]
     names = [{name: ENTRY} for name in NAMES if isinstance(name, str)]
     other = [
         [],
@@ -242,9 +242,9 @@ def bad_records() -> list[object]:
         {"gnubg_ts.bd": {}},
         {"gnubg_ts.bd": ENTRY | {"size": 1}},
         {"gnubg_ts.bd": ENTRY | {"installed": 5}},
-        {"gnubg_ts.bd": ENTRY | {"kept": "gnubg_ts.bd.before-bgfmt"}},
-        {"gnubg_ts.bd": ENTRY | {"kept": ["gnubg_os.bd.before-bgfmt"]}},
-        {"gnubg_ts.bd": ENTRY | {"kept": ["gnubg_ts0.bd"]}},
+        {"gnubg_ts.bd": ENTRY | {"kept": ["gnubg_ts.bd.before-bgfmt"]}},
+        {"gnubg_ts.bd": ENTRY | {"kept": "gnubg_os.bd.before-bgfmt"}},
+        {"gnubg_ts.bd": ENTRY | {"kept": "gnubg_ts0.bd"}},
     ]
     return [*kept, *names, *other]
 

@@ -33,11 +33,11 @@ class Entry:
     """An installed file.
 
     installed : fingerprints of what bgfmt puts there, and of what it had put there before.
-    kept : names of the files that were there before, oldest first; the last is given back.
+    kept : name of the file that was there before, empty if there was none.
     """
 
     installed: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
+    kept: str = ""
 
     def describes(self, path: Path) -> bool:
         """Return True if `path` exists and is what bgfmt installed, by its fingerprint."""
@@ -104,13 +104,12 @@ def parse_record(data: bytes, path: Path) -> Record:
         raise InstallError(f"{path}: the record was not written by bgfmt: {reason}") from None
 
 
-def _parse_entry(name: str, installed: list[str], kept: list[str]) -> Entry:
+def _parse_entry(name: str, installed: list[str], kept: str) -> Entry:
     """Check the fields of an entry of a record; ValueError or TypeError for what bgfmt does not write."""
-    kept_name = re.compile(rf"{re.escape(name + KEPT)}(-[0-9]{{1,6}})?")
-    sound = name in NAMES and isinstance(installed, list) and isinstance(kept, list)
-    if not sound or not all(map(kept_name.fullmatch, kept)):
+    kept_name = re.fullmatch(rf"({re.escape(name + KEPT)}(-[0-9]{{1,6}})?)?", kept)
+    if name not in NAMES or not isinstance(installed, list) or kept_name is None:
         raise ValueError(f"{name[:60]!r} is not a valid entry")
-    return Entry(tuple(installed), tuple(kept))
+    return Entry(tuple(installed), kept)
 
 
 def write_record(folder: Path, record: Record) -> None:
@@ -177,24 +176,22 @@ def install_file(source: Path, path: Path, *, sha256: str, link: bool) -> str | 
     """
     record = read_record(path.parent)
     entry = record.get(path.name, Entry())
-    kept = [name for name in entry.kept if os.path.lexists(path.with_name(name))]
-    stranger = os.path.lexists(path) and not entry.describes(path)
+    kept = entry.kept
     new = hidden_path(path)
     try:
         if link:
             new.symlink_to(source)
         else:
             copy_new(source, new, sha256)
-        if stranger:
-            name = keep_file(path)
-            kept = [*(one for one in kept if one != name), name]
-        record[path.name] = Entry((*entry.installed[-1:], fingerprint(new)), tuple(kept))
+        if os.path.lexists(path) and not entry.describes(path):
+            kept = keep_file(path)
+        record[path.name] = Entry((*entry.installed[-1:], fingerprint(new)), kept)
         write_record(path.parent, record)
         os.replace(new, path)
     finally:
         new.unlink(missing_ok=True)
     system.sync_folder(path.parent)
-    return kept[-1] if kept else None
+    return kept or None
 
 
 def uninstall_files(folder: Path, names: list[str], *, force: bool) -> list[str]:
@@ -209,9 +206,12 @@ def uninstall_files(folder: Path, names: list[str], *, force: bool) -> list[str]
         raise InstallError(f"{folder / changed[0]}: the file has been changed since bgfmt installed it")
     lines = []
     for name in names:
-        entry = record.pop(name)
-        beside = [*entry.kept[:-1], *([keep_file(folder / name)] if name in changed else [])]
-        line = f"{folder / name}: {_restore(folder / name, entry, changed=name in changed)}"
+        path = folder / name
+        if name in changed:
+            keep_file(path)
+            path.unlink()
+        line = f"{path}: {_restore(path, record.pop(name))}"
+        beside = sorted(one.name for one in folder.glob(f"{name}{KEPT}*"))
         lines.append(line + (f"; kept next to it: {', '.join(beside)}" if beside else ""))
         system.sync_folder(folder)
         write_record(folder, record)
@@ -226,20 +226,18 @@ def _has_changed(path: Path, entry: Entry) -> bool:
     """
     if not os.path.lexists(path) or entry.describes(path):
         return False
-    if not entry.kept:
-        return True
-    kept = path.with_name(entry.kept[-1])
-    return os.path.lexists(kept) and fingerprint(kept) != fingerprint(path)
+    kept = path.with_name(entry.kept or KEPT)
+    return not entry.kept or (os.path.lexists(kept) and fingerprint(kept) != fingerprint(path))
 
 
-def _restore(path: Path, entry: Entry, *, changed: bool) -> str:
+def _restore(path: Path, entry: Entry) -> str:
     """Remove an installed file, put back the one from before and return what was done."""
-    if entry.kept and os.path.lexists(path.with_name(entry.kept[-1])):
-        kept = path.with_name(entry.kept[-1])
+    kept = path.with_name(entry.kept or KEPT)
+    if os.path.lexists(kept):
         os.replace(kept, path)
         kept.unlink(missing_ok=True)  # renaming a second hard link of the same file does nothing
         return "the file from before is back"
-    if os.path.lexists(path) and not changed and not entry.describes(path):
+    if os.path.lexists(path) and not entry.describes(path):
         return "the file from before is back already"
     path.unlink(missing_ok=True)
     return "removed"
