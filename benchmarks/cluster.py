@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks._measure import BGFMT, pairs, row
 from bgfmt.extras.cluster.dask_workers import DaskWorkers
 from bgfmt.extras.large.stores import StoreReport
-from bgfmt.files.solve import solve_stored
+from bgfmt.files.solve import solve_table
 
 BAR = 1.6
 MOVED_BAR = 1.5
@@ -43,7 +43,7 @@ def _bytes(size: str, folder: str) -> None:
         client = workers._client
         before = client.run(_moved)
         address = str(client.scheduler.address)
-        solved = solve_stored("two-sided", points, chequers, store=f"{folder}/s", workers=address)
+        solved = solve_table("two-sided", points, chequers, store=f"{folder}/s", workers=address)
         assert isinstance(solved, StoreReport)
         after = client.run(_moved)
     read, written = (sum(after[w][k] - before[w][k] for w in after) for k in (0, 1))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bgfmt.extras.cluster.device import cuda
 from bgfmt.extras.large.stores import StoreReport
-from bgfmt.files.solve import solve_stored
+from bgfmt.files.solve import solve_table
 
 MEGABYTE = 1 << 20
 
@@ -42,11 +42,11 @@ def made(size: str, folder: Path, device: str | None, memory: int) -> tuple[Stor
     store, out = folder / f"{size}.store", folder / f"{size}.bd"
     took = []
     began = time.perf_counter()
-    solved = solve_stored("two-sided", points, chequers, store=store, device=device, memory=memory)
+    solved = solve_table("two-sided", points, chequers, store=store, device=device, memory=memory)
     assert isinstance(solved, StoreReport)
     took.append(time.perf_counter() - began)
     began = time.perf_counter()
-    solve_stored(
+    solve_table(
         "two-sided", points, chequers, out, store=store, device=device, memory=memory, resume=True, force=True
     )
     took.append(time.perf_counter() - began)

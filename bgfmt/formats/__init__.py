@@ -7,10 +7,8 @@ use. A plugin that fails to load is listed as broken and does not affect the oth
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
-from heapq import merge
-from itertools import repeat
 from typing import Any
 
 from bgfmt.errors import (
@@ -33,7 +31,6 @@ from bgfmt.formats.base import (
     Option,
     Reading,
     Region,
-    Salvage,
     placeholder_rows,
 )
 from bgfmt.formats.signatures import Signature
@@ -52,7 +49,6 @@ __all__ = [
     "Option",
     "Reading",
     "Region",
-    "Salvage",
     "all_by_suffix",
     "all_formats",
     "broken_formats",
@@ -66,8 +62,6 @@ __all__ = [
     "head_of",
     "placeholder_rows",
     "recognise",
-    "resembles",
-    "salvage",
     "signatures",
 ]
 
@@ -213,17 +207,3 @@ def fields_of(facts: object, kind: type[Table]) -> dict[str, Any]:
     return {"carried": tuple(record for record in each if record is not None)} | records.table_fields(
         facts, kind
     )
-
-
-def salvage(source: Source) -> Iterator[tuple[Format[Any], Salvage]]:
-    """Yield what a damaged file may have been, for all formats, the likeliest first.
-
-    Each is a pair (format, `Salvage`: the table read so, and how well the file matches).
-    """
-    each = (zip(repeat(form), form.salvage(source)) for form in all_formats().values())
-    return merge(*each, key=lambda pair: -pair[1].near)
-
-
-def resembles(head: bytes) -> bool:
-    """Return True if the bytes look like the beginning of a file of some format, perhaps a damaged one."""
-    return any(f.resembles(head) for f in all_formats().values())

@@ -1,4 +1,4 @@
-"""Base class of file formats: recognise, read, describe, write, audit and salvage one kind of file."""
+"""Base class of file formats: recognise, read, describe, write and audit one kind of file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import BgfmtError, CapabilityError, OptionError, format_bytes
+from bgfmt.errors import CapabilityError, OptionError, format_bytes
 from bgfmt.formats.records import Record
 from bgfmt.storage import ComparingSink, Sink, Source
 from bgfmt.storage.sink import Data, size_of
@@ -35,7 +35,6 @@ __all__ = [
     "Region",
     "RollsFormat",
     "RunParts",
-    "Salvage",
     "placeholder_rows",
 ]
 
@@ -228,22 +227,6 @@ class Fault:
     def __str__(self) -> str:
         where = f"byte {self.offset:,}" if self.size == 1 else f"{self.size:,} bytes at {self.offset:,}"
         return f"{self.rule}: {where}: expected {self.expected}, found {self.found}"
-
-
-@dataclass(frozen=True)
-class Salvage:
-    """Possible original of a damaged file.
-
-    table : the table read from the file's bytes as far as they can be interpreted, with an undamaged file's records.
-    near : how well the beginning of the file matches such a table, 0 to 1.
-    sure : whether the header is intact as far as it is read.
-    how : what is wrong with the file, if known.
-    """
-
-    table: Table
-    near: float
-    sure: bool = True
-    how: str = ""
 
 
 @dataclass(frozen=True)
@@ -468,24 +451,9 @@ class Format(ABC, Generic[T]):
             size = max(len(expected), len(stored))
             yield Fault(place, size, rule, format_bytes(expected), format_bytes(stored))
 
-    def salvage(self, source: Source) -> Iterator[Salvage]:
-        """Yield what a damaged file of this format may have been, the likeliest first.
-
-        This default yields the table itself if the file can be read.
-        """
-        try:
-            if self.recognise(Head(source.name, source.size, bytes(source.buffer[:HEAD_BYTES]))):
-                yield Salvage(self.read(source).table, 1.0)
-        except BgfmtError:
-            return
-
     def tables_of_size(self, source: Source) -> list[str]:
         """Describe, one text each, the tables whose file in this format would have exactly the size of this file."""
         return []
-
-    def resembles(self, head: bytes) -> bool:
-        """Return True if the bytes look like the beginning of a file of this format, perhaps a damaged one."""
-        return self.recognise(Head("", len(head), head[:HEAD_BYTES]))
 
     @contextlib.contextmanager
     def body(self, sink: Sink, table: T, **options: Any) -> Iterator[dict[str, NDArray[Any]]]:

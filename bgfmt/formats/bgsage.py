@@ -6,7 +6,7 @@ fifteen chequers have gammon rows in their order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from construct import Array, Const, Float32l, Int16ul, Int32sl, Int32ul, Struct,
 from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, HeaderError
-from bgfmt.formats.base import ROLLS, Layout, Option, Options, Outlet, Reading, RollsFormat, Salvage
+from bgfmt.formats.base import ROLLS, Layout, Option, Options, Outlet, Reading, RollsFormat
 from bgfmt.formats.records import AsRead, as_read, lasting
 from bgfmt.formats.structures import fields, offset_of, read_struct, regions_of, size_of
 from bgfmt.game import board
@@ -153,30 +153,6 @@ class Bgsage(RollsFormat):
 
     def as_written(self, table: OneSided) -> tuple[OneSided, Options]:
         return replace(table, carried=lasting(table)), {}
-
-    def resembles(self, head: bytes) -> bool:
-        header = bytes(HEADER.build({"gammon_rows": 0}))[:ROWS_AT]
-        return sum(a == b for a, b in zip(head[:ROWS_AT], header, strict=False)) >= MIN_EQUAL_BYTES
-
-    def salvage(self, source: Source) -> Iterator[Salvage]:
-        size = source.size
-        head = source.bytes(0, min(size, HEADER_BYTES))
-        if not self.resembles(head):
-            return
-        lengths = {rows: size_of(FILE, gammon_rows=rows) for rows in (POSITIONS - FIRST_FULL, 0)}
-        for rows, length in sorted(lengths.items(), key=lambda item: abs(item[1] - size)):
-            if size < length // 2:
-                continue
-            image = bytearray(bytes(source.buffer[:length]) + bytes(max(0, length - size)))
-            image[:HEADER_BYTES] = HEADER.build({"gammon_rows": rows})
-            index = fields(FILE, gammon_rows=rows)["gammon index"]
-            where = np.full(POSITIONS, -1, index.dtype)
-            if rows:
-                where[FIRST_FULL:] = np.arange(rows)
-            image[index.offset : index.offset + index.size] = where.tobytes()
-            table = self.read(Source.from_bytes(bytes(image), source.name)).table
-            same = sum(a == b for a, b in zip(head, image[:HEADER_BYTES], strict=False))
-            yield Salvage(replace(table, carried=()), same / HEADER_BYTES, sure=same == HEADER_BYTES)
 
 
 def _distribution(where: NDArray[Any], survival: NDArray[Any]) -> NDArray[np.uint16]:

@@ -196,11 +196,6 @@ def journals(data: bytes) -> str:
     return ended(lambda: parse_record(data, Path("record")))
 
 
-def salvaged(data: bytes) -> str:
-    mutations.salvage(data)
-    return "read"
-
-
 def described(data: bytes) -> str:
     """A file without header, as the line before it describes it."""
     said, _, content = data.partition(b"\n")
@@ -249,7 +244,6 @@ READERS = {
     "folders": Reader(corpus.folders, either, of_folder),
     "rows": Reader(corpus.rows, either, mutations.walk, 3),
     "large databases": Reader(corpus.large, either, mutations.walk),
-    "salvage": Reader(corpus.quick, either, salvaged),
     "matches": Reader(lambda: [*corpus.short_matches(), matches.LOST_PLAYS], matches.repacked, matches.one, 6),
     "whole matches": Reader(corpus.matches, matches.repacked, matches.one),
     "match equity tables": Reader(equity_tables, either, equity_table, 2),

@@ -311,17 +311,6 @@ def test_a_body_filled_backwards_is_the_same_file(sample: Sample) -> None:
     assert bytes(store.data) == sample.data
 
 
-@pytest.mark.slow
-@every
-def test_salvage_of_a_sound_file_is_the_file(sample: Sample) -> None:
-    if sample.described:
-        return
-    first = next(iter(sample.format.salvage(sample.source())))
-    assert first.sure
-    assert numbers_equal(first.table, kept(sample))
-    assert written(sample, first.table) == sample.data
-
-
 @pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS.keys())
 def test_options_are_checked(form: Format) -> None:
     table = next((s.table for s in SAMPLES.values() if s.format is form), None)
@@ -344,7 +333,7 @@ def test_any_bytes_give_a_table_or_an_error_of_ours(form: Format) -> None:
     for k in range(150):
         data = starts[k % len(starts)][: int(rng.integers(41))] + rng.bytes(int(rng.integers(700)))
         source = Source.from_bytes(data, "noise")
-        for act in (form.read, form.guess, lambda s: list(form.salvage(s)), form.tables_of_size):
+        for act in (form.read, form.guess, form.tables_of_size):
             try:
                 act(source)
             except BgfmtError as error:

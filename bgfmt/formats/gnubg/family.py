@@ -29,8 +29,8 @@ from construct import (
 )
 from numpy.typing import NDArray
 
-from bgfmt.errors import BgfmtError, CapabilityError, HeaderError, UnknownFormatError, format_bytes
-from bgfmt.formats.base import ROLLS, ArrayFormat, Head, Layout, Option, Options, Reading, Region, Salvage, T
+from bgfmt.errors import CapabilityError, HeaderError, UnknownFormatError, format_bytes
+from bgfmt.formats.base import ROLLS, ArrayFormat, Head, Layout, Option, Options, Reading, Region, T
 from bgfmt.formats.records import Fact, Record
 from bgfmt.formats.structures import fields, offset_of
 from bgfmt.game import board, moves
@@ -46,11 +46,6 @@ FOUR_GIB = 1 << 32
 #: largest number of points accepted in a header: gnubg accepts 23, and makebearoff writes two-sided files of 24
 GNUBG_POINTS = 23
 MAX_POINTS_READ = {"OS": GNUBG_POINTS, "ND": GNUBG_POINTS, "TS": 24, "H": HYPER_POINTS}
-
-MIN_EQUAL_BYTES = 30  # of the 40 header bytes
-SIZE_WEIGHT = 8  # a matching file size counts like this many header bytes
-MAX_CANDIDATES = 12  # headers of one kind that are tried
-MAX_SALVAGE_BYTES = 2 << 30
 
 # ---- structures
 
@@ -448,7 +443,7 @@ class GnubgFormat(ArrayFormat[T]):
         read_to = offset_of(HEADERS[self.kind], "filling")
         return Region("header", 0, read_to), Region("header filling", read_to, SIZE - read_to)
 
-    # -- damaged files ----------------------------------------------------------------------------------
+    # -- sizes ------------------------------------------------------------------------------------------
 
     @abstractmethod
     def canonical_headers(self) -> Iterator[HeaderFacts]:
@@ -464,59 +459,3 @@ class GnubgFormat(ArrayFormat[T]):
 
     def tables_of_size(self, source: Source) -> list[str]:
         return [self.title_of(facts) for facts in self.headers if facts.size == source.size - SIZE]
-
-    def resembles(self, head: bytes) -> bool:
-        return len(head) >= 6 and sum(a == b for a, b in zip(head[:6], b"gnubg-", strict=True)) >= 5
-
-    def salvage(self, source: Source) -> Iterator[Salvage]:
-        """Yield what a damaged file may have been, judged by header, size, and byte-swapped or shifted numbers.
-
-        The first 40 bytes of the file are compared with every header that gnubg's programs write. One wrong digit in
-        an intact header is far likelier than a body with exactly the size of another kind, so a matching size counts
-        like eight bytes of the header.
-        """
-        if source.size < SIZE or source.size > MAX_SALVAGE_BYTES:
-            return
-        own = source.bytes(0, SIZE)
-        body = source.bytes(SIZE, source.size - SIZE)
-        scored = sorted(self._rank_headers(own, source.size), key=lambda pair: -pair[0])[:MAX_CANDIDATES]
-        for near, facts in scored:
-            yield from self._salvage_body(facts, body, source.name, near, own)
-        even = len(body) & ~1
-        turned = np.frombuffer(body[:even], "<u2").byteswap().tobytes() + body[even:]
-        others = {"its bytes were in the other order": turned}
-        for by in (1, -1, 2, -2, 8, -8):
-            others[f"its body was shifted by {by} bytes"] = body[by:] if by > 0 else bytes(-by) + body
-        for near, facts in scored[:2]:
-            for how, other in others.items():
-                yield from self._salvage_body(facts, other, source.name, near / 2, own, how)
-
-    def _rank_headers(self, own: bytes, size: int) -> Iterator[tuple[float, HeaderFacts]]:
-        """Yield (similarity from 0 to 1, header) for each canonical header close to `own`, the first 40 bytes."""
-        for facts in self.canonical_headers():
-            same = sum(a == b for a, b in zip(own, facts.canonical, strict=True))
-            if same >= MIN_EQUAL_BYTES:
-                fits = facts.size is not None and SIZE + facts.size == size
-                yield (same + SIZE_WEIGHT * fits) / (SIZE + SIZE_WEIGHT), facts
-
-    def _salvage_body(
-        self, facts: HeaderFacts, body: bytes, name: str, near: float, own: bytes, how: str = ""
-    ) -> Iterator[Salvage]:
-        """Yield the table of a header and a damaged body, if one can be built."""
-        try:
-            salvage = self.build_from_body(facts, body, name)
-        except (BgfmtError, ValueError):
-            return
-        if salvage is not None:
-            yield replace(salvage, near=near, sure=facts.canonical[:20] == own[:20], how=how)
-
-    def build_from_body(self, facts: HeaderFacts, body: bytes, name: str) -> Salvage | None:
-        """Build the table that `facts` describe from what `body`, the bytes after the header, has of its numbers.
-
-        name : of the damaged file. None if too few numbers are there.
-        """
-        size = facts.size
-        if size is None or size > 2 * len(body) + 64:
-            return None
-        image = facts.canonical + body[:size] + bytes(max(0, size - len(body)))
-        return Salvage(self.read(Source.from_bytes(image, name)).table, 1.0)

@@ -19,7 +19,7 @@ from construct import Array, Int8ul, Int16ul, Int32ul, Struct, this
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, CorruptError, TruncatedError
-from bgfmt.formats.base import ROLLS, Layout, Option, Options, Outlet, Reading, Region, RollsFormat, Salvage
+from bgfmt.formats.base import ROLLS, Layout, Option, Options, Outlet, Reading, Region, RollsFormat
 from bgfmt.formats.gnubg import family
 from bgfmt.formats.gnubg.family import GnubgFormat, GnubgHeader, HeaderFacts, number_dtype
 from bgfmt.formats.records import AsRead, Fact, Record, as_read, number, truth
@@ -228,19 +228,6 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
                     fits.append(self.title_of(facts))
         return fits
 
-    def build_from_body(self, facts: HeaderFacts, body: bytes, name: str) -> Salvage | None:
-        if not facts.compressed:
-            return super().build_from_body(facts, body, name)
-        n = board.count(facts.points, facts.chequers)
-        if n * SHORT > 2 * len(body) + 64:
-            return None
-        entry = LONG if facts.gammon or _has_long_entries(body[:PROBE], n) else SHORT
-        rows = decode_damaged(body, n, entry, facts.gammon)
-        fields: dict[str, Any] = {"bearoff": rows[:, 0], "gammon": rows[:, 1] if facts.gammon else None}
-        fields["carried"] = GnubgHeader(facts.canonical), GnubgRows(True, entry)
-        table = OneSided(points=facts.points, chequers=facts.chequers, provenance=name, **fields)
-        return Salvage(table, 1.0)
-
 
 def _has_long_entries(start: bytes, n: int) -> bool:
     """Return True if an index without gammon data has long entries, by the start of position 1's values."""
@@ -405,29 +392,6 @@ class CompressedRows:
 def _count_values(last: Any, gammon: bool) -> int:
     """Return the number of values that an index refers to, from its last entry."""
     return int(last["start"]) + int(last["count"]) + (int(last["gammon_count"]) if gammon else 0)
-
-
-def decode_damaged(body: bytes, positions: int, entry: int, gammon: bool) -> U16:
-    """Decode the rows of a damaged body, (n, 1 or 2, 32) uint16; rows whose entry or values are invalid stay zero.
-
-    body : index and values. positions : number of entries. entry : bytes of an entry. gammon : whether there are two
-    distributions a position.
-    """
-    padded = body[: positions * entry] + bytes(max(0, positions * entry - len(body)))
-    index = np.frombuffer(padded, INDEX_DTYPES[entry], positions)
-    stored = body[positions * entry :]
-    values = np.frombuffer(stored[: len(stored) & ~1], VALUE)
-    rows = np.zeros((positions, 1 + gammon, ROLLS), np.uint16)
-    starts = index["start"].astype(np.int64)
-    for part in range(1 + gammon):
-        counts = index["gammon_count" if part else "count"].astype(np.int64)
-        firsts = index["gammon_first" if part else "first"].astype(np.int64)
-        good = (counts > 0) & (counts + firsts <= ROLLS) & (starts + counts <= len(values))
-        for k in range(ROLLS):
-            which = np.flatnonzero(good & (k < counts))
-            rows[which, part, firsts[which] + k] = values[starts[which] + k]
-        starts = starts + counts
-    return rows
 
 
 def spans_of(rows: U16, start: int, entry: int) -> tuple[Any, NDArray[np.bool_], int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from bgfmt.errors import FormatError
 from bgfmt.files.database import Database
 from bgfmt.game import board
 from bgfmt.storage import Source
@@ -77,6 +79,7 @@ class OneSidedProof(Proof[OneSided]):
             right = replace(table, **copied)
             changed = recurrence.settle(recurrence.float_rows(right), np.arange(n))
             return right, int((changed > 0).sum())
+        table = _read_rows(table)
         best: tuple[Table, int] | None = None
         for rule in (BGSAGE,) if table.gammon_policy == "race" else (GNUBG, BGSAGE):
             rows = recurrence.decode_rows(table, rule)
@@ -204,6 +207,20 @@ def _follows_2001(table: OneSided) -> bool:
         return False
     made = recurrence.build_table(table.points, table.chequers, RULE_2001).bearoff
     return np.array_equal(made, np.asarray(table.bearoff))
+
+
+def _read_rows(table: OneSided) -> OneSided:
+    """Return a table with its rows in memory; rows of a compressed file that cannot be read become 0."""
+    arrays: dict[str, Any] = {}
+    for name, rows in table.arrays().items():
+        arrays[name] = np.zeros(rows.shape, rows.dtype)
+        try:
+            arrays[name][:] = rows[:]
+        except FormatError:
+            for k in range(len(rows)):
+                with contextlib.suppress(FormatError):
+                    arrays[name][k] = rows[k : k + 1][0]
+    return replace(table, **arrays)
 
 
 def _settle(rows: Distributions, fails: Array) -> Array:
