@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 import os
 from collections.abc import Iterator
 from typing import Any
-
-import numpy as np
 
 from bgfmt.errors import FormatError
 from bgfmt.extras.foreign import load_json, open_text
@@ -40,6 +39,8 @@ ROWS_A_BYTE = 2  # most rows of a Parquet file for each of its bytes, plus `FREE
 FREE_ROWS = 10_000
 MAX_UNPACKED = 64 << 20  # bytes that any Parquet file may unpack to
 MAX_RATIO = 60  # further bytes for each byte of the file
+TEXT_TYPES = ("string", "large_string")
+NUMBER_TYPES = ("int", "uint", "halffloat", "float", "double", "bool", "null")  # how their names begin
 BATCH = 4_096  # rows of a Parquet file at a time
 Row = dict[str, Any]
 
@@ -103,12 +104,10 @@ def _json_rows(path: str) -> Iterator[Row]:
                 raise ValueError("a line must be a JSON object")
             if len(row) > MAX_COLUMNS:
                 raise ValueError(f"more than {MAX_COLUMNS:,} columns")
-            yield {name: _scalar(value) for name, value in row.items()}
-
-
-def _scalar(value: Any) -> Any:
-    """Return a list or an object as JSON text, any other value unchanged."""
-    return json.dumps(value) if isinstance(value, (list, dict)) else value
+            yield {
+                name: json.dumps(value) if isinstance(value, (list, dict)) else value
+                for name, value in row.items()
+            }
 
 
 def _parquet_rows(path: str) -> Iterator[Row]:
@@ -116,24 +115,27 @@ def _parquet_rows(path: str) -> Iterator[Row]:
 
     ValueError if it is malformed or unpacks to far more than the size of the file.
     """
-    parquet, pyarrow = import_parquet()
+    parquet, _ = import_parquet()
+    compute = importlib.import_module("pyarrow.compute")
     with open(open_regular(path), "rb") as file:
         size = os.fstat(file.fileno()).st_size
         try:
-            fields = parquet.ParquetFile(file).schema_arrow
-            texts = [field.name for field in fields if str(field.type) in ("string", "large_string")]
+            fields = parquet.read_schema(file)
+            texts = [field.name for field in fields if str(field.type) in TEXT_TYPES]
+            numbers = [field.name for field in fields if str(field.type).startswith(NUMBER_TYPES)]
+            if len(texts) + len(numbers) > MAX_COLUMNS or len(set(fields.names)) < len(fields.names):
+                raise ValueError(f"more than {MAX_COLUMNS:,} columns, or two of the same name")
             held = parquet.ParquetFile(file, read_dictionary=texts)
             meta = held.metadata
             unpacked = sum(meta.row_group(k).total_byte_size for k in range(meta.num_row_groups))
             if meta.num_rows > FREE_ROWS + ROWS_A_BYTE * size or unpacked > MAX_UNPACKED + MAX_RATIO * size:
                 raise ValueError(f"{meta.num_rows:,} rows of {unpacked:,} bytes in a file of {size:,} bytes")
-            numbers = [field.name for field in fields if _is_number(field.type, pyarrow.types)]
-            if len(texts) + len(numbers) > MAX_COLUMNS or len(set(fields.names)) < len(fields.names):
-                raise ValueError(f"more than {MAX_COLUMNS:,} columns, or two of the same name")
             count = 0
             for batch in held.iter_batches(BATCH, columns=texts + numbers):
                 count += batch.num_rows
-                if count > meta.num_rows or any(map(_has_long_text, batch.columns)):
+                dictionaries = [batch.column(name).dictionary for name in texts]
+                longest = [compute.max(compute.binary_length(one)).as_py() or 0 for one in dictionaries]
+                if count > meta.num_rows or max(longest, default=0) > MAX_TEXT:
                     raise ValueError(
                         f"more rows than its metadata states, or a text of more than {MAX_TEXT:,} characters"
                     )
@@ -142,23 +144,6 @@ def _parquet_rows(path: str) -> Iterator[Row]:
             raise
         except Exception as error:  # it raises errors of many kinds for damaged files
             raise ValueError(f"{type(error).__name__}: {error}") from None
-
-
-def _is_number(kind: Any, types: Any) -> bool:
-    """Return True for a column type of integers, floats or booleans, or of nothing but nulls."""
-    return bool(
-        types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_null(kind)
-    )
-
-
-def _has_long_text(column: Any) -> bool:
-    """Return True if the dictionary of a column of strings has a value of more than `MAX_TEXT` bytes."""
-    dictionary = getattr(column, "dictionary", None)
-    if dictionary is None or not len(dictionary):
-        return False
-    width = np.int64 if str(dictionary.type) == "large_string" else np.int32
-    ends = np.frombuffer(dictionary.buffers()[1], width)
-    return bool(np.diff(ends).max() > MAX_TEXT)
 
 
 def columns_of(rows: list[Row], mapped: dict[str, str]) -> dict[str, str]:

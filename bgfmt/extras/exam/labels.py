@@ -81,43 +81,34 @@ class Truth:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.met = met.load()
-        self.exact = cache(self._solve)
-
-    def _money(self, position: Position, jacoby: bool) -> dict[str, float]:
-        """Return the exact values for money play."""
-        us = position.us
-        them = position.them
-        if max(us.highest, them.highest, us.chequers, them.chequers) <= SMALL:
-            row = np.asarray(small_table().lookup_many([us], [them]), np.float64)[0].tolist()
-            known = dict(zip(EQUITY_COLUMNS, row, strict=True))
-        else:
-            solved = solve_money(position, jacoby=jacoby, limit=self.limit)
-            known = {name: solved.equity(name) for name in EQUITY_COLUMNS}
-        win = {} if position.gammons else {"win": (1 + known["cubeless"]) / 2}
-        return known | win
-
-    def _match(self, state: GameState) -> dict[str, float]:
-        """Return the exact values at a match score."""
-        score = Score(state.away or (1, 1), self.met, state.crawford, state.cube_value, state.owner)
-        found = solve_match(state.position, score, limit=self.limit).cube.mwc
-        known = {"no_double": found.no_double, "mwc": found.best}
-        return known if found.double_take is None else known | {"double_take": found.double_take}
+        self.solve = cache(self._solve)
 
     def lookup(self, state: GameState) -> dict[str, float]:
         """Return the exact values of a state before the roll by name, such as "cubeless", "win" or "mwc".
 
         The dict is empty if the state has contact or cannot be solved within the limit.
         """
-        return self.exact(state.position, bool(state.jacoby), None if state.money else state)
+        return self.solve(state.position, bool(state.jacoby), None if state.money else state)
 
     def _solve(self, position: Position, jacoby: bool, state: GameState | None) -> dict[str, float]:
-        """Return the exact values of a race, {} with contact or beyond the limit."""
-        if position.contact or not (position.us.chequers and position.them.chequers):
-            return {}
+        """Return the exact values of a position, for money if there is no `state`."""
+        us = position.us
+        them = position.them
         try:
-            return self._money(position, jacoby) if state is None else self._match(state)
+            if state is not None:
+                score = Score(state.away or (1, 1), self.met, state.crawford, state.cube_value, state.owner)
+                found = solve_match(position, score, limit=self.limit).cube.mwc
+                values = {"no_double": found.no_double, "double_take": found.double_take, "mwc": found.best}
+                return {name: value for name, value in values.items() if value is not None}
+            if max(us.highest, them.highest, us.chequers, them.chequers) <= SMALL:
+                row = np.asarray(small_table().lookup_many([us], [them]), np.float64)[0].tolist()
+                known = dict(zip(EQUITY_COLUMNS, row, strict=True))
+            else:
+                solved = solve_money(position, jacoby=jacoby, limit=self.limit)
+                known = {name: solved.equity(name) for name in EQUITY_COLUMNS}
         except (NotCoveredError, PositionError):
             return {}
+        return known if position.gammons else known | {"win": (1 + known["cubeless"]) / 2}
 
 
 # -- rules without exact values -------------------------------------------------------------------------------
@@ -133,44 +124,35 @@ def _check_rules(
     chances = {name: values[name] for name in CHANCES if name in values}
     for name, chance in chances.items():
         if not -SLACK <= chance <= 1 + SLACK:
-            cause = "an equity in place of a probability" if -1 <= chance < 0 else ""
-            yield f"{name} is not a probability", "in per cent" if 1 < chance <= 100 else cause, f"{chance:g}"
+            yield f"{name} is not a probability", "in per cent" if 1 < chance <= 100 else "", f"{chance:g}"
             return
     win = chances.get("win")
     lose = values.get("lose")
     if win is not None and lose is not None and abs(win + lose - 1) > max(SLACK, tolerance):
-        rest = lose + sum(chances.values())
-        cause = "wins do not include gammons" if abs(rest - 1) <= tolerance else ""
-        yield "win and lose do not add up to 1", cause, f"{win:g} and {lose:g}"
-    for name, most, cause in (
-        ("win_gammon", win, "gammons are not counted among the wins"),
-        ("win_backgammon", chances.get("win_gammon"), "gammons are not counted in it"),
-        ("lose_gammon", None if win is None else 1 - win, "gammons are not counted in it"),
-        ("lose_backgammon", chances.get("lose_gammon"), "gammons are not counted in it"),
-    ):
-        if most is not None and chances.get(name, 0.0) > most + SLACK:
-            exchanged = name == "lose_gammon" and win is not None and chances[name] <= win + SLACK
-            why = "sides exchanged" if exchanged else cause
-            yield f"{name} is more than it is a part of", why, f"{chances[name]:g} of {most:g}"
-    sides = (state.position.them, state.position.us)
-    for name, (own, other) in (("win_gammon", sides), ("lose_gammon", sides[::-1])):
-        if chances.get(name, 0.0) > SLACK and own.chequers < MAX_CHEQUERS:
-            cause = "gammon columns exchanged between the sides"
-            if other.chequers < MAX_CHEQUERS:
-                cause = "a side has borne off already: rolled out by a neural net"
-            yield f"{name} without fifteen chequers", cause, f"{chances[name]:g}, {own.chequers} chequers"
+        yield "win and lose do not add up to 1", "", f"{win:g} and {lose:g}"
+    wholes = {
+        "win_gammon": win, "win_backgammon": chances.get("win_gammon"),
+        "lose_gammon": None if win is None else 1 - win, "lose_backgammon": chances.get("lose_gammon"),
+    }  # fmt: skip
+    for name, whole in wholes.items():
+        if whole is not None and chances.get(name, 0.0) > whole + SLACK:
+            cause = "gammons are not counted among the games won or lost"
+            yield f"{name} is more than it is a part of", cause, f"{chances[name]:g} of {whole:g}"
+    for name, loser in (("win_gammon", state.position.them), ("lose_gammon", state.position.us)):
+        if chances.get(name, 0.0) > SLACK and loser.chequers < MAX_CHEQUERS:
+            example = f"{chances[name]:g}, {loser.chequers} chequers"
+            yield f"{name} without fifteen chequers", "the loser has borne off already", example
     if "cubeless" in values and state.money and {"win", "win_gammon", "lose_gammon"} <= chances.keys():
         made = sum(sign * chances.get(name, 0.0) for sign, name in zip(SIGNS, CHANCES, strict=True)) - 1
         if abs(made - values["cubeless"]) > max(tolerance, 1e-3):
             cause = "a cubeful equity, another unit, or of another row"
             example = f"{values['cubeless']:g}, chances make {made:g}"
             yield "the equity does not follow from the probabilities", cause, example
-    owned, centered, opponent = (values.get(name) for name in EQUITY_COLUMNS[1:])
+    owned = values.get("owned")
+    opponent = values.get("opponent")
     if owned is not None and opponent is not None and owned < opponent - 2 * tolerance:
         words = "the cube is worth more to the other side"
         yield words, "cube columns exchanged", f"{owned:g} < {opponent:g}"
-    if centered is not None and centered > max(1.0, values.get("cubeless", 0.0)) + 3 + tolerance:
-        yield "centered is not an equity", "", f"{centered:g}"
 
 
 # -- the check ------------------------------------------------------------------------------------------------
@@ -196,7 +178,11 @@ def check(
     rows = read_rows(path)
     columns = columns_of(rows, mapped or {})
     one = _Check(rows, columns, tolerance, limit)
-    compared = one.compare(progress)
+    compared = 0
+    for k in range(len(rows)):
+        compared += one.check_row(k)
+        if progress is not None:
+            progress(k + 1, len(rows))
     found = sorted(one.found.values(), key=lambda one: (-len(one.rows), one.name))
     return Report(path, len(rows), compared, columns, found)
 
@@ -205,22 +191,43 @@ class _Check:
     """A check in progress.
 
     rows, columns : of the file, the columns by role.
-    states : {index of row: state} of rows with a valid position.
-    values : {role: {index of row: value}}.
     found : findings by (name, cause).
+    first : (index of the row, values by role) of the first row of each state.
     """
 
     def __init__(self, rows: list[Row], columns: dict[str, str], tolerance: float, limit: int) -> None:
         self.rows = rows
         self.columns = columns
+        self.roles = [role for role in columns if role not in ("position", "error")]
         self.tolerance = tolerance
         self.truth = Truth(limit)
         self.found = dict[tuple[str, str], Finding]()
-        self.states = {k: state for k in range(len(rows)) if (state := self.state(k)) is not None}
-        self.values = dict[str, dict[int, float]]()
-        for role in [one for one in columns if one not in ("position", "error")]:
-            numbers = ((k, self.number(k, role)) for k in self.states)
-            self.values[role] = {k: number for k, number in numbers if number is not None}
+        self.first = dict[Any, tuple[int, dict[str, float]]]()
+
+    def check_row(self, k: int) -> bool:
+        """Check a row against the rules, the exact values and earlier rows; return True if it has an exact value.
+
+        k : index of the row from 0.
+        """
+        state = self.state(k)
+        if state is None:
+            return False
+        values = self.values(k)
+        for fault in _check_rules(state, values, self.tolerance):
+            self.note(k, *fault)
+        known = self.truth.lookup(state)
+        both = sorted(values.keys() & known.keys())
+        for role in both:
+            if abs(values[role] - known[role]) > self.tolerance_of(role, k):
+                example = f"{state.position}: {values[role]:g}, exact {known[role]:.6f}"
+                self.note(k, f"{role} is wrong", "", example)
+        before, others = self.first.setdefault((bool(state.jacoby), LABEL_KEY(state)), (k, values))
+        for role in sorted(values.keys() & others.keys()):
+            if abs(values[role] - others[role]) > self.tolerance_of(role, before, k):
+                name = f"{role} differs from an earlier row of the same position"
+                example = f"{others[role]:g} in row {before + 1}, here {values[role]:g}"
+                self.note(k, name, "labels of two runs or two settings in one file", example)
+        return bool(both)
 
     def note(self, row: int, name: str, cause: str, example: str) -> None:
         """Record that a row has a fault.
@@ -239,41 +246,43 @@ class _Check:
         values has no label.
         """
         row = self.rows[k]
-        names = [name for role, name in self.columns.items() if role not in ("position", "error")]
-        if row.get(self.columns.get("error", "")) and all(row.get(name) in (None, "") for name in names):
+        empty = all(row.get(self.columns[role]) in (None, "") for role in self.roles)
+        if empty and row.get(self.columns.get("error", "")):
             return None
+        text = row.get(self.columns["position"])
         try:
-            state = parse(str(row.get(self.columns["position"]))[: MAX_TEXT + 1]).before_roll()
+            state = parse(str(text)[: MAX_TEXT + 1]).before_roll()
             if not all(side.chequers for side in state.sides):
                 raise PositionError(f"{state.position}: the game is over")
             return state
         except BgfmtError as error:
-            cause = "the row has too few values" if row.get(self.columns["position"]) is None else ""
+            cause = "the row has too few values" if text is None else ""
             self.note(k, "no position", cause, printable(error, 120))
             return None
 
-    def number(self, k: int, role: str) -> float | None:
-        """Return the value of a row in a column, None if it is empty or, noted as a fault, not a finite number.
+    def values(self, k: int) -> dict[str, float]:
+        """Return the numbers of a row by role. A text that is no finite number is noted as a fault.
 
-        k : index of the row from 0. role : role of the column, such as "win".
+        k : index of the row from 0.
         """
-        name = self.columns[role]
-        said = self.rows[k].get(name)
-        if said is None or said == "":
-            return None
-        try:
-            number = float(said)
-        except (TypeError, ValueError, OverflowError):
-            causes = {"%": "in per cent", ",": "a decimal comma"}
-            cause = next((words for sign, words in causes.items() if sign in str(said)), "")
-            self.note(k, f"{role} is not a number", cause, f"{name} is {printable(said, 40)!r}")
-            return None
-        if np.isfinite(number):
-            return number
-        self.note(
-            k, f"{role} is not a number", "a division by zero or a missing value", f"{name} is {number}"
-        )
-        return None
+        values = {}
+        for role in self.roles:
+            said = self.rows[k].get(self.columns[role])
+            if said is None or said == "":
+                continue
+            try:
+                number = float(said)
+            except (TypeError, ValueError, OverflowError):
+                causes = {"%": "in per cent", ",": "a decimal comma"}
+                cause = next((words for sign, words in causes.items() if sign in str(said)), "")
+            else:
+                if math.isfinite(number):
+                    values[role] = number
+                    continue
+                cause = "a division by zero or a missing value"
+            example = f"{self.columns[role]} is {printable(said, 40)!r}"
+            self.note(k, f"{role} is not a number", cause, example)
+        return values
 
     def tolerance_of(self, role: str, *rows: int) -> float:
         """Return by how much a value of a row, or the difference of the values of two rows, may be off.
@@ -287,43 +296,3 @@ class _Check:
         except (TypeError, ValueError, OverflowError):
             return self.tolerance
         return max(self.tolerance, 5 * math.hypot(*errors))
-
-    def compare(self, progress: Callable[[int, int], None] | None) -> int:
-        """Check all rows against the rules and the exact values; return how many have an exact value.
-
-        progress : called with the number of rows checked and the number of all.
-        """
-        compared = 0
-        for k, state in self.states.items():
-            values = {role: column[k] for role, column in self.values.items() if k in column}
-            for fault in _check_rules(state, values, self.tolerance):
-                self.note(k, *fault)
-            known = self.truth.lookup(state)
-            both = values.keys() & known.keys()
-            compared += bool(both)
-            for role in sorted(both):
-                if abs(values[role] - known[role]) > self.tolerance_of(role, k):
-                    example = f"{state.position}: {values[role]:g}, exact {known[role]:.6f}"
-                    self.note(k, f"{role} is wrong", "", example)
-            if progress is not None:
-                progress(k + 1, len(self.rows))
-        self.duplicates()
-        return compared
-
-    def duplicates(self) -> None:
-        """Note as faults rows of the same position and score whose values differ by more than allowed."""
-        first: dict[Any, int] = {}
-        for k, state in self.states.items():
-            before = first.setdefault((bool(state.jacoby), LABEL_KEY(state)), k)
-            for role, column in self.values.items():
-                if before not in column or k not in column:
-                    continue
-                a = column[before]
-                b = column[k]
-                true = self.truth.lookup(state).get(role)
-                if abs(a - b) > self.tolerance_of(role, before, k):
-                    cause = "labels of two runs or two settings in one file"
-                    if true is not None and abs(a - true) >= abs(b - true):
-                        cause = "the later row is closer to the exact number"
-                    name = f"{role} differs from an earlier row of the same position"
-                    self.note(k, name, cause, f"{a:g} in row {before + 1}, here {b:g}")
