@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 import tempfile
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -111,8 +113,8 @@ def measure(table: Table, threads: int, progress: Progress | None = None) -> dic
 
     progress : called with the numbers of pairs done and in all.
     """
-    if reason_against(table):
-        return {"note": reason_against(table)}
+    if reason := reason_against(table):
+        return {"note": reason}
     return bound_errors(cast(TwoSided, table), threads=threads, progress=progress).as_dict()
 
 
@@ -173,15 +175,14 @@ def bound_errors(
         raise CapabilityError(reason)
     with ThreadPoolExecutor(threads) as pool, _allocator(table) as allocate:
         sweep = BoundSweep(table, np.empty((0, 0, 0), np.int32) if out is None else out, allocate)
-        for _ in pool.map(sweep.read_lower, sweep.row_tasks()):
-            pass
-        for layer in range(1, sweep.layers):
-            for step, tasks in sweep.steps(layer):
-                for found in pool.map(step, tasks):
-                    sweep.add(found)
+        deque(pool.map(sweep.read_lower, sweep.row_tasks()), maxlen=0)
+        for layer in range(1, len(sweep.cuts) - 1):
+            sweep.run_layer(layer, pool)
             if progress is not None:
-                progress(*sweep.progress(layer))
-        return sweep.result()
+                left = sweep.n - sweep.cuts[layer + 1]
+                progress(sweep.n**2 - left**2, sweep.n**2)
+    greatest, histogram, decisions = sweep.found
+    return ErrorBound(np.nextafter(greatest / ONE, 1), histogram, decisions, (sweep.n - 1) ** 2)
 
 
 Range = tuple[int, int]  # (first, past the last)
@@ -208,21 +209,23 @@ class BoundSweep:
         _, numbers, cuts = pip_order(table.points, table.chequers)
         self.n = len(numbers)
         self.cuts = [int(cut) for cut in cuts]
-        self.layers = len(cuts) - 1
         self.numbers = numbers.astype(np.int64)
         self.places = np.empty(self.n, np.int32)
         self.places[numbers] = np.arange(self.n, dtype=np.int32)
         self.game = SizeRules(self.numbers, self.places, starts, results)
+        self.layers = list(pairwise(self.cuts))
         self.lower = {
-            layer: self._entries(layer, (0, self.cuts[layer]), allocate) for layer in range(1, self.layers)
+            layer: self._entries(layer, (0, self.cuts[layer]), allocate)
+            for layer in range(1, len(self.layers))
         }
         self.found = _nothing_found()
 
     def _entries(self, layer: int, others: Range, allocate: Allocate = np.empty) -> Entries:
         """Create the entries of the places of a layer, on roll, with a range of other places."""
-        rows = self.cuts[layer + 1] - self.cuts[layer]
+        first, past = self.layers[layer]
         columns = others[1] - others[0]
-        return Entries(allocate((rows, columns, 4), np.uint16), np.empty((columns, rows, 8), np.int8))
+        stored = allocate((past - first, columns, 4), np.uint16)
+        return Entries(stored, np.empty((columns, past - first, 8), np.int8))
 
     def row_tasks(self) -> Iterator[Array]:
         """Yield the position numbers of the table's rows, a few at a time, in the order in which they are stored."""
@@ -246,37 +249,40 @@ class BoundSweep:
                 stored = self.lower[layer].stored.view(np.uint64)
                 np.take(row, self.numbers[:first], out=stored[place - first, :, 0], mode="clip")
 
-    def steps(self, layer: int) -> Iterator[tuple[Callable[[Any], Found], Iterable[Any]]]:
-        """Yield functions, and the tasks to call them with, for the pairs whose lower pip count is that of a layer.
-
-        The tasks of a function can run at the same time. Request the next function only after those are done.
+    def run_layer(self, layer: int, pool: ThreadPoolExecutor) -> None:
+        """Bound the pairs whose lower pip count is that of a layer, after those of all lower layers.
 
         layer : number of the layer, 1 for the positions with the fewest pips.
         """
         if layer == 1:
             for entries in self.lower.values():
                 enclosure.bound_lost_sides(entries)
-        first = self.cuts[layer]
-        past = self.cuts[layer + 1]
+        first, _ = self.layers[layer]
         self.layer = layer
         self.own = self._entries(layer, (first, self.n))
-        yield self.read_own, _split((first, past), ROWS_PER_TASK)
+        deque(pool.map(self.read_own, _split(self.layers[layer], ROWS_PER_TASK)), maxlen=0)
         across = (
             (higher, sides)
-            for higher in range(layer, self.layers)
-            for sides in _split((self.cuts[higher], self.cuts[higher + 1]), SIDES_PER_TASK)
+            for higher in range(layer, len(self.layers))
+            for sides in _split(self.layers[higher], SIDES_PER_TASK)
         )
-        yield self.enclose_layer, across
-        yield self.enclose_higher, _split((first, past), WIDTH)
+        self._add(pool.map(self.enclose_layer, across))
+        self._add(pool.map(self.enclose_higher, _split(self.layers[layer], WIDTH)))
         del self.lower[layer]
 
-    def read_own(self, rows: Range) -> Found:
+    def _add(self, parts: Iterable[Found]) -> None:
+        """Add the maxima and counts of tasks to those of the table."""
+        for found in parts:
+            np.maximum(self.found.greatest, found.greatest, out=self.found.greatest)
+            self.found.histogram[...] += found.histogram
+            self.found.decisions[...] += found.decisions
+
+    def read_own(self, rows: Range) -> None:
         """Read the stored equities of places of the current layer on roll against this and higher layers."""
         first = self.cuts[self.layer]
         stored = self.own.stored.view(np.uint64)[..., 0]
         for place, row in zip(range(*rows), self._read(self.numbers[slice(*rows)]), strict=True):
             np.take(row, self.numbers[first:], out=stored[place - first], mode="clip")
-        return _nothing_found()
 
     def enclose_layer(self, task: tuple[int, Range]) -> Found:
         """Bound the pairs of the current layer, on roll, with some places of a layer that is not lower.
@@ -284,7 +290,7 @@ class BoundSweep:
         task : this layer, and the range of its places.
         """
         higher, sides = task
-        us = self.cuts[self.layer], self.cuts[self.layer + 1]
+        us = self.layers[self.layer]
         reach = self.cuts[max(0, self.layer - REACH)]
         tile = np.zeros((us[0] - reach, LANES), np.int32)
         found = _nothing_found()
@@ -303,27 +309,12 @@ class BoundSweep:
         enclosure.fill_tile(self.lower[self.layer], rows, (reach, first), tile)
         enclosure.fill_tile(self.own, rows, (0, self.n - first), tile[first - reach :])
         found = _nothing_found()
-        for higher in range(self.layer + 1, self.layers):
-            us = self.cuts[higher], self.cuts[higher + 1]
+        for higher in range(self.layer + 1, len(self.layers)):
+            us = self.layers[higher]
             enclosure.enclose(
                 self.game, tile, reach, us, them, self.lower[higher], (us[0], 0), found, self.out
             )
         return found
-
-    def add(self, found: Found) -> None:
-        """Add the maxima and counts of a task to those of the table."""
-        np.maximum(self.found.greatest, found.greatest, out=self.found.greatest)
-        self.found.histogram[...] += found.histogram
-        self.found.decisions[...] += found.decisions
-
-    def progress(self, layer: int) -> tuple[int, int]:
-        """Return how many pairs are done after this layer (index of a pip count), and how many there are."""
-        return self.n**2 - (self.n - self.cuts[layer + 1]) ** 2, self.n**2
-
-    def result(self) -> ErrorBound:
-        """Return the bounds of all pairs that have been added, in points of equity."""
-        greatest, histogram, decisions = self.found
-        return ErrorBound(np.nextafter(greatest / ONE, 1), histogram, decisions, (self.n - 1) ** 2)
 
 
 def memory_bytes(points: int, chequers: int) -> tuple[int, int]:
