@@ -103,13 +103,8 @@ def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
     labels = actions_from_equities(pairs).label.reshape(len(us), len(them))[np.ix_(rows, columns)]
 
     figure, axes = _figure(path, (9, 7))
-    from matplotlib.colors import ListedColormap
-    from matplotlib.patches import Patch
-
-    colours = ["#b2182b", "#ef8a62", "#fddbc7", "#67a9cf", "#2166ac"]
-    axes.imshow(
-        labels, cmap=ListedColormap(colours), vmin=0.5, vmax=5.5, aspect="auto", interpolation="nearest"
-    )
+    image = axes.imshow(labels, cmap="RdBu", vmin=0, vmax=6, aspect="auto", interpolation="nearest")
+    figure.colorbar(image, ticks=list(LABELS)).set_ticklabels(list(LABELS.values()), fontsize=7)
     row = int(np.flatnonzero(us[rows] == position.us.number(table.points))[0])
     column = int(np.flatnonzero(them[columns] == position.them.number(table.points))[0])
     axes.plot(column, row, marker="o", markersize=9, markerfacecolor="none", markeredgecolor="black")
@@ -121,8 +116,6 @@ def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
     axes.set_ylabel("side on roll, best first")
     axes.set_xlabel("other side, best first")
     axes.set_title(f"Cube actions; marked: {position}", fontsize=9)
-    patches = [Patch(color=colours[k - 1], label=text) for k, text in LABELS.items()]
-    figure.legend(handles=patches, loc="outside lower center", ncols=5, fontsize=7)
     figure.savefig(path)
 
 

@@ -15,6 +15,7 @@ import runpy
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
@@ -130,32 +131,33 @@ def maker(spec: str) -> Callable[[], Candidate]:
     spec : such as "bkg", "gnubg:plies=2", "ubgi:COMMAND", "FILE.py:name" or a file of answers; see the module.
     CapabilityError if nothing matches it or it cannot be loaded.
     """
+    create, states = _sound(f"{spec} cannot be loaded", _find, spec)
+    return lambda: _sound(f"{spec} cannot be created", lambda: candidate(spec, create(), states=states))
+
+
+def _find(spec: str) -> tuple[Callable[[], Any], bool]:
+    """Return a function that creates the engine of a specification, and whether its methods take a `GameState`."""
     name, _, rest = spec.partition(":")
-
-    def wrap_maker(guest: Callable[..., Any], *words: Any, states: bool = False) -> Callable[[], Candidate]:
-        """Return a function that creates a candidate: it calls `guest` with `words` and wraps what that returns."""
-        how = f"{spec} cannot be created"
-        return lambda: _sound(how, lambda: candidate(spec, guest(*words), states=states))
-
     if os.path.isfile(spec):
         if spec.endswith(".py"):
             raise CapabilityError(f"{spec}: the callable or engine in the file is missing: {spec}:NAME")
-        return wrap_maker(from_file, spec)
-    if point := entry_points("bgfmt.candidates").get(name):
-        return wrap_maker(_sound(f"{name} cannot be loaded", point.load), spec if "//" in rest else rest)
+        return partial(from_file, spec), False
+    points = entry_points("bgfmt.candidates")
+    if name in points:
+        return partial(points[name].load(), spec if "//" in rest else rest), False
     if name in engines.names():
-        return wrap_maker(lambda: engines.create(name, parse_options(rest)), states=True)
+        return partial(engines.create, name, parse_options(rest)), True
     if not rest:
-        known = sorted({*entry_points("bgfmt.candidates"), *engines.names()})
+        known = sorted({*points, *engines.names()})
         near = suggest_nearest(name, known)
         raise CapabilityError(
             f"no engine {name!r}{near}; known: {', '.join(known)}, module:name, FILE.py:name, FILE"
         )
-    found = _sound(f"{spec} cannot be loaded", _python, name, rest)
+    found = _python(name, rest)
     if not isinstance(found, type):
-        return lambda: candidate(spec, found)
-    options: list[dict[str, str]] = [{}] if inspect.signature(found).parameters else []
-    return wrap_maker(found, *options, states=bool(options))
+        return lambda: found, False
+    states = bool(inspect.signature(found).parameters)  # the options of an engine of `bgfmt.engines`
+    return partial(found, {}) if states else found, states
 
 
 def parse_options(options: str, *known: str) -> dict[str, str]:

@@ -127,30 +127,27 @@ def _run_exam(
     """Ask one or two engines, print or write the report, and remove the part files."""
     if output is not None:
         storage.check_output(output, force=force)
+    parts = [f"{output}{k or ''}.part" if output else "" for k in range(len(engines))]
+    judged = []
     with redirect_stdout(sys.stderr):  # the report has standard output to itself
         makers = [candidates.maker(engine) for engine in engines]
-    judged = []
-    files = []
-    for k, (engine, make) in enumerate(zip(engines, makers, strict=True)):
-        part = f"{output}{k or ''}.part" if output else ""
-        files += [part] * bool(part)
-        how: dict[str, Any] = {"timeout": timeout, "threads": threads or 1, "part": part}
-        how |= {"force": force, "resume": resume}
-        asking = Progress(f"asking {engine[:30]}", " questions", quiet=quiet)
-        with redirect_stdout(sys.stderr), asking as progress:
-            answers = judging.collect_answers(make, exam, progress=progress, **how)
-        one = judging.judge(exam, answers, engine, least)
-        judged.append(one)
-        if one.count("late") + one.count("died") and not one.count("answered") + one.count("illegal"):
-            raise CapabilityError(
-                f"{engine}: the engine answered no question: {judging.findings(one)[0].words}"
-            )
+        for engine, make, part in zip(engines, makers, parts, strict=True):
+            with Progress(f"asking {engine[:30]}", " questions", quiet=quiet) as progress:
+                answers = judging.collect_answers(
+                    make, exam, timeout=timeout, threads=threads or 1, part=part, force=force, resume=resume,
+                    progress=progress,
+                )  # fmt: skip
+            one = judging.judge(exam, answers, engine, least)
+            judged.append(one)
+            if one.count("late") + one.count("died") and not one.count("answered") + one.count("illegal"):
+                why = judging.findings(one)[0].words
+                raise CapabilityError(f"{engine}: the engine answered no question: {why}")
     made = report.Report(judged, worst)
     if output is not None:
         with storage.create(output, force=force) as sink:
             sink.write(made.render_file(output).encode())
-    for file in files:
-        os.remove(file)
+        for part in parts:
+            os.remove(part)
     if as_json:
         options.echo_json(made.as_dict())
     elif output is None or not quiet:

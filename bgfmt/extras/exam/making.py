@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
-from itertools import product
+from itertools import chain, product
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -30,7 +30,7 @@ from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import GameState
 from bgfmt.met.score import NOBODY, CubeState, Score
 from bgfmt.solver.match import match_score
-from bgfmt.tables import MatchScore, Table, TwoSided, of_kind
+from bgfmt.tables import MatchScore, Table, TwoSided
 from bgfmt.tables.match_score import ScoreFacts
 
 #: points to go of the side on roll and of the other: even and odd, leads and trails, after the Crawford game
@@ -192,7 +192,7 @@ class Judge:
 
 
 def build_part(
-    judge: Judge, kind: int, cube: Cube, us: Array, them: Array, dice: Array | None = None, **texts: Any
+    judge: Judge, kind: int, cube: Cube, us: Array, them: Array, dice: Array | None = None
 ) -> Exam:
     """Build a set of questions of one kind and one cube.
 
@@ -203,7 +203,6 @@ def build_part(
     cube : as the side on roll sees it.
     us, them : (M,) position numbers of both sides, `us` on roll.
     dice : (M, 2), for plays only.
-    texts : fields of `Exam`, such as `name`.
     """
     count = len(us)
     sides = [board.unrank_array(side, judge.points) for side in (us, them)]
@@ -219,7 +218,7 @@ def build_part(
         count, judge.points, kind=kind, us=sides[0], them=sides[1], dice=0 if dice is None else dice, cube=cube.value,
         owner=OWNERS.index(cube.owner), away=judge.away, error=judge.error, ends=ends,
     )  # fmt: skip
-    return Exam(rows, sets.starts_of(lengths), results, worths, **{"met": judge.met} | texts)
+    return Exam(rows, sets.starts_of(lengths), results, worths, met=judge.met)
 
 
 def draw_positions(judge: Judge, count: int, rng: Rng) -> tuple[Array, Array]:
@@ -228,17 +227,16 @@ def draw_positions(judge: Judge, count: int, rng: Rng) -> tuple[Array, Array]:
     The number of chequers is uniform, and so are the positions of that number. judge : its table determines the size.
     rng : NumPy's random generator.
     """
-    sizes = board.unrank_array(np.arange(board.count(judge.points, judge.chequers)), judge.points).sum(axis=1)
-    order = np.argsort(sizes, kind="stable")
-    ends = np.searchsorted(sizes[order], np.arange(judge.chequers + 2))
-    wanted = rng.integers(1, judge.chequers + 1, (2, count))
-    places = ends[wanted] + (rng.random((2, count)) * (ends[wanted + 1] - ends[wanted])).astype(np.int64)
-    return order[places[0]], order[places[1]]
+    ends = np.array([board.count(judge.points, chequers) for chequers in range(judge.chequers + 1)])
+    chequers = rng.integers(1, judge.chequers + 1, (2, count))
+    first = ends[chequers - 1]
+    us, them = first + (rng.random((2, count)) * (ends[chequers] - first)).astype(np.int64)
+    return us, them
 
 
 def from_table(
     table: Table, count: int, seed: int, *, kinds: Sequence[str] = KINDS, cubeless: bool = False,
-    outside: bool = False, **texts: Any,
+    outside: bool = False,
 ) -> Exam:  # fmt: skip
     """Draw about `count` questions from a two-sided table, for money or at a match score.
 
@@ -250,18 +248,17 @@ def from_table(
     kinds : names of `KINDS` to include.
     cubeless : only questions of games without a cube.
     outside : only positions with a chequer outside the home board.
-    texts : fields of `Exam`, such as `name`.
 
     Raises
     ------
     NotCoveredError : if the table is of another kind or answers no questions of these kinds.
     """
-    if fitting := of_kind([table], MatchScore):
-        judges = [Judge(fitting[0], roller) for roller in (0, 1)]
+    if isinstance(table, MatchScore):
+        judges = [Judge(table, roller) for roller in (0, 1)]
         judges = judges[: len({judge.away for judge in judges})]
-    elif two := of_kind([table], TwoSided):
-        judges = [Judge(two[0])]
-        cubeless = cubeless or not two[0].cubeful
+    elif isinstance(table, TwoSided):
+        judges = [Judge(table)]
+        cubeless = cubeless or not table.cubeful
     else:
         raise NotCoveredError(
             f"questions can only be drawn from two-sided tables, not from a {table.kind} table"
@@ -285,13 +282,9 @@ def from_table(
             us = us[far[0] | far[1]]
             them = them[far[0] | far[1]]
         dice = np.sort(rng.integers(1, 7, (len(us), 2)))[:, ::-1] if kind == PLAY else None
-        made = build_part(judge, kind, cube, us, them, dice, **texts)
+        made = build_part(judge, kind, cube, us, them, dice)
         parts.append(made.part(np.flatnonzero(np.diff(made.starts) > 1)[:wanted]))
-    return _by_chequers(sets.join_sets(parts))
-
-
-def _by_chequers(exam: Exam) -> Exam:
-    """Return the set with strata by the number of chequers of the side that has more."""
+    exam = sets.join_sets(parts)
     most = np.maximum(exam.us.sum(axis=1, dtype=int), exam.them.sum(axis=1, dtype=int))
     exam.rows["stratum"] = np.searchsorted([3, 6, 10, 14], most)
     sizes = ("1 to 3", "4 to 6", "7 to 10", "11 to 14", "fifteen")
@@ -433,12 +426,11 @@ def match_questions(names: Iterable[str]) -> Iterable[QuestionSpec]:
         held = []
         with suppress(BgfmtError):
             held = matches.read(name)
-        for one in (one for match in held for one in decisions(match)):
+        for one in chain.from_iterable(map(decisions, held)):
             state = one.state
-            position = one.state.position
-            if one.kind in kinds and not (position.contact or position.us.bar or position.them.bar):
+            if one.kind in kinds and not state.position.contact:
                 plain = GameState.of(
-                    position, state.dice, cube=state.owner, cube_value=state.cube_value, away=state.away,
+                    state.position, state.dice, cube=state.owner, cube_value=state.cube_value, away=state.away,
                     crawford=state.crawford, cube_in_use=state.cube_in_use, doubled=state.doubled,
                     jacoby=False if state.money else None,
                 )  # fmt: skip

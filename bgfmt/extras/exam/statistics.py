@@ -89,9 +89,8 @@ def _random_sums(sums: Array) -> Array:
     large = sums[order[:DRAWN_LIMIT]]
     spread = sqrt(float((sums[order[DRAWN_LIMIT:]] ** 2).sum()))
     out = rng.normal(0.0, spread, DRAWS)
-    width = -(-len(large) // 8)  # bytes of a draw
     for start in range(0, DRAWS, CHUNK):
         part = out[start : start + CHUNK]
-        flips = np.unpackbits(rng.integers(0, 256, (len(part), width), np.uint8), axis=1, count=len(large))
-        part += large.sum() - 2 * (flips.astype(np.float64) @ large)
+        flips = rng.integers(0, 2, (len(part), len(large)), np.int8)
+        part += large.sum() - 2 * (flips @ large)
     return np.abs(out)
