@@ -85,7 +85,7 @@ def exam(
 ) -> int:  # fmt: skip
     """Benchmark ENGINE by a set of plays, doubles, takes and equities with exact answers.
 
-    ENGINE is a name, with options behind a colon (bkg, gnubg:plies=2, pygnubg, bgsage:level=2ply, rule:keith, ...),
+    ENGINE is a name, with options behind a colon (bkg, gnubg:plies=2, bgsage:level=2ply, rule:keith, ...),
     ubgi:COMMAND, lines:COMMAND, external:HOST:PORT, an http address, module:name or FILE.py:name of a Python
     callable, or a file of answers. Illegal, late and missing answers are counted. With -o the same command
     continues an interrupted run.
@@ -94,7 +94,7 @@ def exam(
     Examples:
       bgfmt exam bkg --kind play --sample 2000
       bgfmt exam my_engine.py:answer -o report.html
-      bgfmt exam pygnubg --set money --against my_engine.py:answer
+      bgfmt exam gnubg --set money --against my_engine.py:answer
       bgfmt exam --make gnubg_ts0.bd --count 5000 -o my.npz
     """
     if listing:

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cached_property
-from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,25 +115,18 @@ def _ask(
     if threads == 1 or not first.threads:
         yield from _replies(first, exam.questions(numbers), timeout, failed)
         return
-    free: SimpleQueue[Candidate] = SimpleQueue()
 
-    def work(start: int) -> list[Reply]:
-        candidate = free.get()
-        try:
-            return list(
-                _replies(candidate, exam.questions(numbers[start : start + CHUNK_QUESTIONS]), timeout, failed)
-            )
-        finally:
-            free.put(candidate)
+    def work(candidate: Candidate, part: Array) -> list[Reply]:
+        return list(_replies(candidate, exam.questions(part), timeout, failed))
 
     with ExitStack() as stack:
-        free.put(first)
-        for _ in range(threads - 1):
-            free.put(stack.enter_context(closing(make())))
-        pool = ThreadPoolExecutor(threads)
-        stack.callback(pool.shutdown, cancel_futures=True)
-        for rows in pool.map(work, range(0, len(numbers), CHUNK_QUESTIONS)):
-            yield from rows
+        others = [stack.enter_context(closing(make())) for _ in range(threads - 1)]
+        pool = stack.enter_context(ThreadPoolExecutor(threads))
+        step = threads * CHUNK_QUESTIONS
+        for start in range(0, len(numbers), step):
+            parts = np.array_split(numbers[start : start + step], threads)
+            for rows in pool.map(work, [first, *others], parts):
+                yield from rows
 
 
 def _replies(

@@ -119,21 +119,20 @@ class Judge:
     def no_double_values(self, us: Array, them: Array, cube: Cube) -> Array:
         """Return the values to the player on roll if he does not double, (M,).
 
-        us, them : position numbers. NotCoveredError for a cube value or owner that cannot occur at the table's score.
+        us, them : position numbers. cube : one that can occur at the table's score, see `can_answer`.
         """
         if self.score is None:
             column = ("none", "owned", "centered", "opponent").index(cube.owner)
             return np.asarray(self.table.lookup_many(us, them), np.float64)[:, column]
-        facts = self.score
-        state = self._state(cube)
-        live = cube.owner != "none"
-        found = facts.locate(self.roller, state) if live else None
-        if cube.value not in facts.results or (live and facts.live(state) and found is None):
-            raise NotCoveredError(f"the table has no state with the cube at {cube.value} and that owner")
-        column, add, times = found or (0, 0.0, 1.0)
+        if cube.owner == "none":
+            lose, win = self.ends(cube.value)
+            cubeless = np.asarray(self.table.balance[us, them, 0], np.float64)
+            return np.asarray(lose + (win - lose) * (1 + cubeless) / 2)
+        found = self.score.locate(self.roller, self._state(cube))
+        assert found is not None
+        column, add, times = found
         value = add + times * np.asarray(self.table.balance[us, them, column], np.float64)
-        lose, win = self.ends(cube.value) if found is None else (0.0, 1.0)
-        return np.asarray(lose + (win - lose) * (1 + value) / 2)
+        return np.asarray((1 + value) / 2)
 
     def double_take_values(self, us: Array, them: Array, cube: Cube) -> Array:
         """Return the values to the player on roll if he doubles and the opponent takes, (M,).
@@ -180,15 +179,15 @@ class Judge:
 
     def can_answer(self, kind: int, cube: Cube) -> bool:
         """Return True if questions of a kind with this cube come up and the table has their values."""
-        dead = self.away[0] and cube.owner == "owned" and self.away[0] <= cube.value
-        if dead or (kind in (DOUBLE, TAKE) and not self.may_double(cube)):
+        if kind in (DOUBLE, TAKE) and not self.may_double(cube):
             return False
-        one = np.ones(1, np.int64)
-        try:
-            self.best_values(one, one, cube)
-        except NotCoveredError:
+        if self.score is None:
+            return True
+        if self.score.gammons and (kind == EQUITY or cube.owner == "none"):  # there is no cubeless column
             return False
-        return True
+        if cube.owner == "owned" and self.away[0] <= cube.value:  # dead
+            return False
+        return cube.owner == "none" or self.score.locate(self.roller, self._state(cube)) is not None
 
 
 def build_part(

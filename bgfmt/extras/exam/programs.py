@@ -351,45 +351,6 @@ class Gnubg(Lines):
 # -- packages, rules and bgfmt itself --------------------------------------------------------------------------
 
 
-class PyGnubg(Candidate):
-    """The gnubg Python package: plays and cubeless equities by its evaluation, `plies=N`. It has no cube actions."""
-
-    def __init__(self, options: str = "") -> None:
-        self.gnubg = extra("gnubg", "the gnubg Python package is not installed", "pip install gnubg")
-        self.context = self.gnubg.evalcontext(
-            0, int(parse_options(options, "plies").get("plies", 0)), 1, 1, 0.0
-        )
-
-    def evaluate(self, us: Sequence[int], them: Sequence[int], info: Any) -> Any:
-        """Evaluate a position by gnubg; return five probabilities of the side on roll and its cubeless equity.
-
-        us, them : chequers on points 1, 2, ... of the side on roll and of the other. info : gnubg's cube and score.
-        """
-        sides = tuple((*side, *(0,) * (25 - len(side))) for side in (them, us))
-        return self.gnubg.evaluate(sides, info, self.context)
-
-    def reply(self, question: Question) -> object:  # type: ignore[override]
-        """Return the number of the play with the best result, or the cubeless equity and win probability.
-
-        Failure for cube actions.
-        """
-        us = question.us
-        them = question.them
-        (mine, other) = question.away or (0, 0)
-        length = max(mine, other)
-        play = question.kind == "play"
-        scores = length - mine, length - other  # the other side first, which is on roll after a play
-        info = self.gnubg.cubeinfo(1, -1, 1, length, scores, int(question.crawford), 0)
-        if play:
-            plays = question.plays
-            values = [-self.evaluate(them, play, info)[5] if any(play) else np.inf for play in plays]
-            return int(np.argmax(values))
-        if question.kind != "equity" or question.owner != "none" or length:
-            raise Failure(REFUSED, "the package has no cube actions")
-        found = self.evaluate(us, them, info)
-        return {"equity": found[5], "win": found[0]}
-
-
 class Bgsage(Candidate):
     """The bgsage package: `level=2ply` (gnubg calls this depth 1), `tables=no` for no bearoff databases."""
 

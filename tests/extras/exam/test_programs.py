@@ -116,21 +116,10 @@ def test_gnubg(few: sets.Exam, oracle: Callable[[str], str]) -> None:
     assert np.nanmax(np.abs(judged.number_errors[0][few.away[:, 0] == 0])) < 2e-4
     without = sat("gnubg:tables=no", few)
     assert np.nanmax(np.abs(without.number_errors[0][few.away[:, 0] == 0])) > 1e-3
+    with pytest.raises(CapabilityError, match="no option 'ply'"):
+        candidates.maker("gnubg:ply=2")()
     with pytest.raises(CapabilityError, match="installed"):
         candidates.maker("gnubg:program=no-such")()
-
-
-def test_the_gnubg_package(
-    few: sets.Exam, oracle: Callable[[str], str], capfd: pytest.CaptureFixture[str]
-) -> None:
-    oracle("py:gnubg")
-    judged = sat("pygnubg", few)
-    assert capfd.readouterr().out == ""
-    with pytest.raises(CapabilityError, match="no option 'ply'"):
-        candidates.maker("pygnubg:ply=2")()
-    assert judged.count("answered") + judged.count("not answered") == len(few)
-    assert judged.decided.sum() == 16
-    assert judged.loss[judged.decided].max() < 0.02  # it plays without the cube
 
 
 def test_bgsage(few: sets.Exam, oracle: Callable[[str], str]) -> None:
