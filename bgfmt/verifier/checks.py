@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -20,12 +20,14 @@ from bgfmt.storage.digests import compute_digests
 from bgfmt.tables import Table
 from bgfmt.tables.rows import random_access
 from bgfmt.verifier.findings import Cause, Finding, LikelyCause, Outcome, Rule
-from bgfmt.verifier.proofs import Locate, no_offset, proof_of
+from bgfmt.verifier.proofs import Locate, Request, no_offset, prove
 
 __all__ = ["load_published"]
 
 MIN_CONSTANT_ROWS = 4  # a table of fewer rows may rightly hold one number throughout
 MAX_BARE_HEADER_BYTES = 64  # a file up to this size is reported as a bare header
+CORNER_CHEQUERS = 3  # chequers of the part of a table that is checked in the other byte order
+MAX_FAILING_SHARE = 0.15  # share of that part that may fail
 MAX_SCANNED_BYTES = 1 << 22  # bytes searched for anything but zeros, or anything but ones
 
 
@@ -143,7 +145,7 @@ def _sample_blocks(table: Table) -> Iterator[tuple[slice, dict[str, Any]]]:
     arrays = table.arrays()
     total = len(next(iter(arrays.values())))
     size = min(total, max(1, STRETCH_BYTES * total // table.nbytes))
-    with ExitStack() as reading:
+    with contextlib.ExitStack() as reading:
         for array in arrays.values():
             reading.enter_context(random_access(array))
         for start in np.unique(np.linspace(0, total - size, SAMPLE_STRETCHES).astype(int)).tolist():
@@ -242,4 +244,18 @@ def guess_damage_cause(db: Database, outcome: Outcome | None) -> LikelyCause | N
         return LikelyCause(Cause.ZEROS)
     if (body == 255).all():
         return LikelyCause(Cause.ONES)
-    return None if table.exact else proof_of(table).cause(db, outcome, start, end)
+    fits = db.format.tables_of_size(source) if db.rest or db.others else []
+    if fits:
+        return LikelyCause(Cause.OTHER_SIZE, f"its size fits {' or '.join(fits)}")
+    many = outcome is not None and outcome.failing > max(8, outcome.checked // 50)
+    return LikelyCause(Cause.BYTE_ORDER) if many and _makes_sense_swapped(table) else None
+
+
+def _makes_sense_swapped(table: Table) -> bool:
+    """Return True if the entries of few chequers follow from each other in the other byte order."""
+    with contextlib.suppress(errors.BgfmtError):
+        small = table.cut(chequers=min(CORNER_CHEQUERS, table.chequers))
+        arrays: dict[str, Any] = {name: np.asarray(rows).byteswap() for name, rows in small.arrays().items()}
+        outcome = prove(replace(small, **arrays), Request())
+        return outcome is not None and outcome.failing <= MAX_FAILING_SHARE * outcome.entries
+    return False

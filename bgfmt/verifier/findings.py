@@ -107,7 +107,6 @@ class Cause(Enum):
 
     OTHER_SIZE = "other points or chequers than the header says"
     BYTE_ORDER = "the other byte order"
-    SHIFTED = "shifted"
     ZEROS = "only zeros"
     ONES = "only ones"
     BARE_HEADER = "a bare header"
@@ -120,7 +119,7 @@ class Cause(Enum):
 
 @dataclass(frozen=True)
 class LikelyCause:
-    """A likely cause and its detail: the sizes that fit, or the number of bytes by which the numbers are shifted."""
+    """A likely cause and its detail: the sizes that fit."""
 
     cause: Cause
     detail: str = ""

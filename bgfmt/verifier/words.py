@@ -7,16 +7,7 @@ from typing import Any
 
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import draw, draw_side
-from bgfmt.verifier.findings import (
-    Cause,
-    Finding,
-    LikelyCause,
-    Observations,
-    Outcome,
-    Rule,
-    Status,
-    select_faults,
-)
+from bgfmt.verifier.findings import Finding, LikelyCause, Observations, Outcome, Rule, Status, select_faults
 
 __all__ = ["plural"]
 
@@ -134,8 +125,6 @@ def likely(cause: LikelyCause | None) -> str:
     """Return the phrase that a report prints for a likely cause; "" for None."""
     if cause is None:
         return ""
-    if cause.cause is Cause.SHIFTED:
-        return f"likely cause: shifted by {cause.detail} bytes"
     return f"likely cause: {cause.cause.value}{f'; {cause.detail}' if cause.detail else ''}"
 
 

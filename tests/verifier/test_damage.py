@@ -145,7 +145,6 @@ def test_causes_are_named(golden: Path, tmp_path: Path) -> None:
         ("zeros", "only zeros"),
         ("bare", "bare header"),
         ("swapped_bytes", "other byte order"),
-        ("shift", "shifted by"),
         ("cut", "cut short"),
         ("pad", "belong to no table"),
     ):

@@ -38,11 +38,16 @@ def sum_like_j(v: Array) -> float:
 
     Eight running sums of four numbers each, the ninth group added to the first, then folded at distances 4, 2, 1.
     """
-    r0 = (((v[0] + v[32]) + v[16]) + (v[4] + v[20])) + ((v[8] + v[24]) + (v[12] + v[28]))
-    r1 = (((v[1] + v[33]) + v[17]) + (v[5] + v[21])) + ((v[9] + v[25]) + (v[13] + v[29]))
-    r2 = (((v[2] + v[34]) + v[18]) + (v[6] + v[22])) + ((v[10] + v[26]) + (v[14] + v[30]))
-    r3 = (((v[3] + v[35]) + v[19]) + (v[7] + v[23])) + ((v[11] + v[27]) + (v[15] + v[31]))
-    return (r0 + r2) + (r1 + r3)  # type: ignore[no-any-return]
+    even = 0.0
+    odd = 0.0
+    for j in range(4):
+        first = ((v[j] + v[j + 32]) + v[j + 16]) + (v[j + 4] + v[j + 20])
+        lane = first + ((v[j + 8] + v[j + 24]) + (v[j + 12] + v[j + 28]))
+        if j % 2:
+            odd += lane
+        else:
+            even += lane
+    return even + odd
 
 
 @njit()

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from bgfmt.errors import VerificationError
-from bgfmt.files.database import Database
 from bgfmt.game.board import Side
 from bgfmt.solver.registry import SOLVERS, solver_of
 from bgfmt.tables import Table
@@ -35,8 +34,6 @@ __all__ = [
     "Proof",
     "Request",
     "float_outcome",
-    "guess_order_or_shift",
-    "guess_other_size",
     "no_offset",
     "proof_of",
     "prove",
@@ -177,13 +174,6 @@ class Proof(Generic[T]):
         """Return True if the workers of a cluster can check the table in parts."""
         return False
 
-    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> LikelyCause | None:
-        """Return the likely cause of damage, judged by the integers at bytes `start` to `end`; None if none fits.
-
-        outcome : the result of `prove`, None if that was not run.
-        """
-        return None
-
     def recompute(self, table: T, threads: int) -> tuple[Table, int]:
         """Return the table with every wrong entry computed again, and the number of entries that changed.
 
@@ -235,27 +225,6 @@ class Proof(Generic[T]):
     def recipe(self, name: str) -> KnownRecipe:
         """Return the known recipe of that name, among those of this kind of table."""
         return next(known for known in self.recipes if known.name == name)
-
-
-def guess_other_size(db: Database) -> LikelyCause | None:
-    """Return a likely cause if more data follows the table, and the file's size fits other tables; else None."""
-    fits = db.format.tables_of_size(db.source) if db.rest or db.others else []
-    return LikelyCause(Cause.OTHER_SIZE, f"its size fits {' or '.join(fits)}") if fits else None
-
-
-def guess_order_or_shift(obeys: Callable[[int, str], bool]) -> LikelyCause | None:
-    """Return a likely cause if the numbers make sense only in the other byte order, or shifted by some bytes.
-
-    obeys : called with (bytes shifted, up to 64 either way; byte order "<" or ">"), returns whether numbers read so
-    obey the rules of their kind.
-    """
-    if obeys(0, "<"):
-        return None
-    if obeys(0, ">"):
-        return LikelyCause(Cause.BYTE_ORDER)
-    nearest = (shift for size in range(1, 65) for shift in (size, -size))
-    shift = next((shift for shift in nearest if obeys(shift, "<")), None)
-    return None if shift is None else LikelyCause(Cause.SHIFTED, f"{shift:+d}")
 
 
 def proof_of(table: Table) -> Proof[Any]:

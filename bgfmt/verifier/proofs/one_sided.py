@@ -11,27 +11,16 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from bgfmt.errors import FormatError
-from bgfmt.files.database import Database
 from bgfmt.game import board
-from bgfmt.storage import Source
 from bgfmt.tables import MeanRolls, NormalOneSided, OfRolls, OneSided, Table
 from bgfmt.verifier.findings import MAX_FINDINGS, Cause, Finding, LikelyCause, Outcome, Rule
-from bgfmt.verifier.proofs import (
-    EXACT,
-    KnownRecipe,
-    Proof,
-    Request,
-    float_outcome,
-    guess_order_or_shift,
-    guess_other_size,
-)
+from bgfmt.verifier.proofs import EXACT, KnownRecipe, Proof, Request, float_outcome
 from bgfmt.verifier.recurrence import one_sided as recurrence
 from bgfmt.verifier.recurrence.one_sided import BGSAGE, GNUBG, Distributions, FollowingRows, RowRule, bits_of
 from bgfmt.verifier.recurrence.plays import Array
 
 T = TypeVar("T", bound=OfRolls)
 MAX_SETTLED_ROWS = 1_400_000  # larger tables are not recomputed to tell wrong rows from inherited errors
-FLOAT32_ONE_SWAPPED = b"\x3f\x80\x00\x00"  # float32 1.0, the mean of position 1, in the other byte order
 SMALL_POSITIONS = 4000  # of tables up to this size, other recipes' tables are built even if few rows fail
 MAX_RIVAL_UNITS = 400  # greatest difference of a row that another program's recipe explains
 TRIAL_ROWS = 2000  # rows, about, on which another rule is tried before the whole table is checked
@@ -39,7 +28,6 @@ MIN_FAILING_ROWS = 8  # fewer failing rows are always reported as damage
 RULE_2001 = RowRule(divisor=2359)
 MAX_2001_POSITIONS = board.count(6, 15)  # the table of 2001, of which smaller ones are parts
 LAST_BITS = 1e-12
-MAX_FAILING_SHARE = 0.15  # share of the first rows that may fail
 RULES = {"gnubg": GNUBG, "bgsage": BGSAGE}
 #: SHA-256 of both arrays of bgsage's own table: it follows bgsage's rule, but rounds exact halves either way
 GENERATED_SHA256 = "84ffe8b61a0787f88ae556be575e528dd15abd223ac0e9ba11ea22c342fb254c"
@@ -64,13 +52,6 @@ class OneSidedProof(Proof[OneSided]):
 
     def prove(self, table: OneSided, request: Request) -> Outcome:
         return _exact(table, request) if table.exact else _rounded(table, request)
-
-    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> LikelyCause | None:
-        size = sum(region.size for region in db.format.layout(db.table).regions if region.numbers)
-        width = size // db.table.positions
-        return guess_other_size(db) or (
-            _layout_cause(db.source, start, end, width) if width in (64, 128) else None
-        )
 
     def recompute(self, table: OneSided, threads: int) -> tuple[Table, int]:
         n = table.positions
@@ -276,23 +257,6 @@ def _finding(
     return request.entry_finding(table, x, stored, wanted, name, (name, roll))
 
 
-# -- causes ------------------------------------------------------------------------------------------------------
-
-
-def _layout_cause(source: Source, start: int, end: int, width: int) -> LikelyCause | None:
-    """Return a likely cause if uncompressed distributions add up only in the other byte order, or shifted."""
-
-    def obeys(shift: int, order: str) -> bool:
-        at = start + shift
-        size = min(end - start, 64 * width) // width * width
-        if at < 0 or at + size > source.size or size == 0:
-            return False
-        rows = np.frombuffer(source.buffer[at : at + size], f"{order}u2").reshape(-1, recurrence.ROLLS)
-        return float((rows.sum(axis=1, dtype=np.int64) == recurrence.WHOLE).mean()) > 1 - MAX_FAILING_SHARE
-
-    return guess_order_or_shift(obeys)
-
-
 # -- a few floats a position ------------------------------------------------------------------------------------
 
 
@@ -462,7 +426,3 @@ class NormalProof(OfRollsProof[NormalOneSided]):
                     recurrence.build_table(table.points, table.chequers, rule, gammon=gammon)
                 ),
             )
-
-    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> LikelyCause | None:
-        turned = end >= start + 20 and db.source.bytes(start + 16, 4) == FLOAT32_ONE_SWAPPED
-        return guess_other_size(db) or (LikelyCause(Cause.BYTE_ORDER) if turned else None)

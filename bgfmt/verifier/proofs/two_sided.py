@@ -10,8 +10,7 @@ import numpy as np
 from bgfmt.errors import FormatError, VerificationError
 from bgfmt.files.database import Database
 from bgfmt.game import board
-from bgfmt.storage import Source
-from bgfmt.tables import Table, TwoSided
+from bgfmt.tables import Table
 from bgfmt.tables.two_sided import StoredEquities
 from bgfmt.verifier.findings import MAX_FINDINGS, Cause, Finding, LikelyCause, Outcome
 from bgfmt.verifier.proofs import (
@@ -20,8 +19,6 @@ from bgfmt.verifier.proofs import (
     KnownRecipe,
     Proof,
     Request,
-    guess_order_or_shift,
-    guess_other_size,
     prove_pairs,
     sort_by_pips,
 )
@@ -36,8 +33,6 @@ MAX_SETTLED_ENTRIES = (
 MAX_2001_POSITIONS = board.count(6, 6)  # the table of 2001, of which smaller ones are parts
 MAX_SYSTEMATIC_UNITS = 16  # greatest difference that another program's arithmetic explains
 LAST_BITS = 1e-12
-CORNER_CHEQUERS = 3  # chequers of the part that is checked for another layout
-MAX_FAILING_SHARE = 0.15  # share of that part's entries that may fail
 MAX_RECOMPUTED_ENTRIES = 160_000_000  # larger tables are not repaired in memory
 MAX_LOST_SHARE = 0.5  # of the entries of a compressed table that cannot be read
 MIN_PART_SIZE = 4  # least rows and columns of a part of a compressed table that is read at once
@@ -89,13 +84,6 @@ class TwoSidedProof(Proof[StoredEquities]):
     def supports_parts(self, table: StoredEquities) -> bool:
         return not table.exact and not _has_contact(table)
 
-    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> LikelyCause | None:
-        wrong = 0 if outcome is None else outcome.failing if outcome.wrong is None else outcome.wrong
-        few = outcome is None or wrong < max(8, outcome.entries // 50)
-        if few:
-            return None
-        return guess_other_size(db) or _other_layout(cast(StoredEquities, db.table), db.source, start, end)
-
     def recompute(self, table: StoredEquities, threads: int) -> tuple[Table, int]:
         if _has_contact(table):
             raise VerificationError(f"no rule is known for tables of more than {MAX_PLAIN_POINTS} points")
@@ -133,9 +121,6 @@ class GammonProof(TwoSidedProof):
 
     def explain(self, table: StoredEquities, request: Request, found: recurrence.Pass) -> Outcome:
         return diagnose_damage(table, request, found)
-
-    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> LikelyCause | None:
-        return None
 
     def recompute(self, table: StoredEquities, threads: int) -> tuple[Table, int]:
         if table.exact:
@@ -260,37 +245,3 @@ def unpack(table: T) -> T:
     if lost > n * n * MAX_LOST_SHARE:
         raise VerificationError("less than half of the file can be read")
     return replace(table, equities=equities)
-
-
-def _other_layout(table: StoredEquities, source: Source, start: int, end: int) -> LikelyCause | None:
-    """Return a likely cause if the numbers are a table in another byte order, or shifted."""
-    n = table.positions
-    corner = (table.points, min(CORNER_CHEQUERS, table.chequers), n, table.equities.shape[2])
-
-    def obeys(shift: int, order: str) -> bool:
-        return _corner_obeys(source, start + shift, end + min(0, shift), *corner, order)
-
-    return guess_order_or_shift(obeys)
-
-
-def _corner_obeys(
-    source: Source, start: int, end: int, points: int, chequers: int, n: int, columns: int, order: str
-) -> bool:
-    """Return True if the entries of few chequers of an n x n table at byte `start` obey the recurrence.
-
-    points, chequers : size of the table that these entries form by themselves.
-    """
-    m = board.count(points, chequers)
-    row = n * columns * 2
-    last = start + (m - 1) * row + m * columns * 2
-    if start < 0 or last > min(end, source.size):
-        return False
-    first = np.frombuffer(source.buffer[start : start + m * columns * 2], "u1")
-    if (first == 255).mean() < 0.75:  # a side without chequers has won, in either byte order
-        return False
-    corner = np.empty((m, m, columns), np.uint16)
-    for us in range(m):
-        at = start + us * row
-        corner[us] = np.frombuffer(source.buffer[at : at + m * columns * 2], f"{order}u2").reshape(m, columns)
-    found = recurrence.check(recurrence.PairRule(TwoSided(points=points, chequers=chequers, equities=corner)))
-    return found.failing <= MAX_FAILING_SHARE * found.entries
