@@ -15,7 +15,7 @@ from itertools import takewhile
 
 from construct import Array, Bytes, Container, Float64l, Int8sb, Int8ub, Int32sl, Int32ul, Pointer, Struct
 
-from bgfmt.errors import FormatError, PositionError, TruncatedError, format_bytes
+from bgfmt.errors import FormatError, PositionError, TruncatedError
 from bgfmt.extras.matches.model import Hops, Match, Opinion, Result, Rules
 from bgfmt.extras.matches.plays import signed_position
 from bgfmt.extras.matches.walk import GameWalk, finish_match
@@ -106,22 +106,28 @@ def _match(header: Container, name: str) -> Match:
         )
     if not 0 <= header.length <= MONEY:
         raise FormatError(f"{name}: record 0: expected the length of a match, found {header.length}")
-    wide = header.version >= 24
-    one, two = (
-        (_wide(name) if wide else "") or str(old.text[: old.length].decode("cp1252", "replace")).strip()
-        for name, old in ((header.wide1, header.player1), (header.wide2, header.player2))
-    )
-    texts = {key: _wide(header[key]) for key in ("event", "place", "round") if wide}
-    if header.version >= 30:
-        texts["transcriber"] = _wide(header.transcriber)
+    keys = ["event", "place", "round", "wide1", "wide2"] if header.version >= 24 else []
+    keys += ["transcriber"] if header.version >= 30 else []
+    texts = {key: _wide(header[key]) for key in keys}
+    one = texts.pop("wide1", "") or _ansi(header.player1)
+    two = texts.pop("wide2", "") or _ansi(header.player2)
     crawford, jacoby, beaver, automatic = map(bool, header.rules)
     limit = 1 << header.cube_limit if 0 < header.cube_limit <= 15 else None
-    rules = Rules(crawford, jacoby, beaver, limit, automatic, VARIATIONS[header.variation])
     return Match(
-        (one, two), 0 if header.length == MONEY else header.length, rules=rules, event=texts.get("event", ""),
-        place=texts.get("place", ""), date=_date(header.date), round=texts.get("round", ""),
-        headers={key: value for key, value in texts.items() if value}, format=NAME,
-    )  # fmt: skip
+        (one, two),
+        0 if header.length == MONEY else header.length,
+        rules=Rules(crawford, jacoby, beaver, limit, automatic, VARIATIONS[header.variation]),
+        event=texts.get("event", ""),
+        place=texts.get("place", ""),
+        date=_date(header.date),
+        round=texts.get("round", ""),
+        headers={key: value for key, value in texts.items() if value},
+        format=NAME,
+    )
+
+
+def _ansi(text: Container) -> str:
+    return str(text.text[: text.length].decode("cp1252", "replace")).strip()
 
 
 def _wide(data: bytes) -> str:
@@ -175,17 +181,16 @@ def _cube(record: bytes, walk: GameWalk, number: int) -> None:
     if cube.double != 1:
         return
     walk.double(player, number)
-    answer, beaver, raccoon = cube.answers
-    player = 1 - player
-    for turned in (answer == 2, beaver == 2):
-        if turned:
+    for may_beaver, answer in zip((True, True, False), cube.answers, strict=True):
+        player = 1 - player
+        if answer == 2 and may_beaver:
             walk.double(player, number)
-            player = 1 - player
-    last = raccoon if answer == 2 and beaver == 2 else beaver if answer == 2 else answer
-    if last == 0:
-        walk.drop(player, number)
-    elif last in (1, 2):
-        walk.take(player, number)
+            continue
+        if answer == 0:
+            walk.drop(player, number)
+        elif answer in (1, 2):
+            walk.take(player, number)
+        return
 
 
 def _move(record: bytes, walk: GameWalk, number: int) -> None:
@@ -244,11 +249,12 @@ def _game_end(record: bytes, walk: GameWalk, number: int) -> None:
 RECORD = 2560
 MAX_RECORDS = 50_000  # over 500 games
 
-_HEADER = struct.Struct("<4sII8xI")  # four letters, version, size, size of the picture
-#: CRC-32, members, version, size of the index, size, whether the index is packed
-_END = struct.Struct("<6I12x")
-#: length and text of the name, size, stored size, byte, CRC-32, whether it is stored plainly
-_MEMBER = struct.Struct("<B255s256x4IB3x")
+_HEADER = struct.Struct("<8xI8xI")  # size, size of the picture that follows
+_END = struct.Struct("<I4x4I12x")  # CRC-32, version, size of the index, size, whether the index is packed
+_MEMBER = struct.Struct(
+    "<B255s260xII4xB3x"
+)  # length and text of the name, size, byte, whether it is stored plainly
+MAX_MEMBERS = 100
 
 
 def records(data: bytes, name: str, notes: list[str]) -> list[bytes]:
@@ -256,18 +262,13 @@ def records(data: bytes, name: str, notes: list[str]) -> list[bytes]:
 
     name : for errors. notes : receives messages about problems.
     """
-    if len(data) < _HEADER.size or not recognise(data):
-        raise FormatError(
-            f"{name}: byte 0: expected the header of an .xg file, found {format_bytes(data[:8])}"
-        )
-    _, _, size, thumbnail = _HEADER.unpack_from(data)
-    begin = size + thumbnail
-    most = MAX_RECORDS * RECORD
-    if size < _HEADER.size:
-        raise FormatError(f"{name}: byte 8: expected the size of the header, found {size}")
+    if len(data) < _HEADER.size:
+        raise TruncatedError(name, _HEADER.size, len(data), "header")
+    begin = sum(_HEADER.unpack_from(data))
     if begin >= len(data):
         raise TruncatedError(name, begin + 1, len(data), "header with its picture, and what follows,")
-    at, stored, crc, plain = _member(data, begin, notes) or (begin, 0, None, False)
+    most = MAX_RECORDS * RECORD
+    at, stored, plain = _member(data, begin, notes)
     stream = zlib.decompressobj()
     try:
         whole = data[at : at + stored] if plain else stream.decompress(data[at:], most + 1)
@@ -282,31 +283,26 @@ def records(data: bytes, name: str, notes: list[str]) -> list[bytes]:
         raise FormatError(
             f"{name}: expected whole records of {RECORD} bytes, found {rest} bytes after {count}"
         )
-    if crc not in (None, zlib.crc32(whole)):
-        notes.append("the checksum of the match in the archive is wrong")
     return [whole[at : at + RECORD] for at in range(0, len(whole), RECORD)]
 
 
-def _member(data: bytes, begin: int, notes: list[str]) -> tuple[int, int, int, bool] | None:
-    """Return where temp.xg lies: (byte, stored size, CRC-32, whether uncompressed); None without a valid index."""
-    if len(data) < begin + _END.size:
-        return None
-    crc, members, version, index_size, stored, packed = _END.unpack_from(data, len(data) - _END.size)
-    index = len(data) - _END.size - index_size
-    if version != 1 or index - stored != begin or not 1 <= members <= 100:
-        notes.append("the archive has no index; its first member is read")
-        return None
-    if zlib.crc32(data[begin : -_END.size]) != crc:
-        notes.append("the checksum of the archive is wrong")
-    entries = data[index : index + index_size]
-    size = members * _MEMBER.size
-    try:
-        entries = zlib.decompressobj().decompress(entries, size) if packed else entries[:size]
-    except zlib.error:
-        entries = b""
-    for entry in _MEMBER.iter_unpack(entries[: len(entries) // _MEMBER.size * _MEMBER.size]):
-        length, text, _, size, start, crc, plain = entry
-        if text[:length].lower() == b"temp.xg" and start < stored:
-            return begin + start, size, crc, bool(plain)
-    notes.append("the archive's index names no match; its first member is read")
-    return None
+def _member(data: bytes, begin: int, notes: list[str]) -> tuple[int, int, bool]:
+    """Return where temp.xg lies by the index at the end: (byte, stored size, whether it is stored plainly)."""
+    end = len(data) - _END.size
+    if end >= begin:
+        crc, version, index_size, stored, packed = _END.unpack_from(data, end)
+        if version == 1 and end - index_size - stored == begin:
+            if zlib.crc32(data[begin:end]) != crc:
+                notes.append("the checksum of the archive is wrong")
+            index = data[end - index_size : end]
+            try:
+                index = (
+                    zlib.decompressobj().decompress(index, MAX_MEMBERS * _MEMBER.size) if packed else index
+                )
+                for length, text, size, start, plain in _MEMBER.iter_unpack(index):
+                    if text[:length].lower() == b"temp.xg" and start < stored:
+                        return begin + start, size, bool(plain)
+            except (zlib.error, struct.error):
+                pass
+    notes.append("the archive has no index; its first member is read")
+    return begin, 0, False
