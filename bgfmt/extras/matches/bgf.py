@@ -36,27 +36,32 @@ def read(data: bytes, name: str = "<bgf>") -> Iterator[Match]:
     """
     document = _Fields(_document(data, name), name, "the match")
     games = document.array("games")
-    green, red = (document.text(key).strip() for key in ("nameGreen", "nameRed"))
-    length = document.number("matchlen", 0, 99_999)
     limit = document.number("cubeLimit")
     rules = Rules(
         document.flag("useCrawford") is not False, document.flag("useJacoby"), document.flag("useBeaver"),
         limit if limit > 0 else None,
     )  # fmt: skip
     headers = {key: text for key in HEADERS if (text := document.text(key))}
-    event, date, round_ = (headers.get(key, "") for key in ("event", "date", "round"))
     match = Match(
-        (green, red), length, rules=rules, event=event, place=headers.get("site", headers.get("location", "")),
-        date=date, round=round_, headers=headers, format=NAME, unit="move",
-    )  # fmt: skip
+        (document.text("nameGreen").strip(), document.text("nameRed").strip()),
+        document.number("matchlen", 0, 99_999),
+        rules=rules,
+        event=headers.get("event", ""),
+        place=headers.get("site", headers.get("location", "")),
+        date=headers.get("date", ""),
+        round=headers.get("round", ""),
+        headers=headers,
+        format=NAME,
+        unit="move",
+    )
     fields_of_games = [_Fields(game, name, f"game {k}") for k, game in enumerate(games, 1)]
     walks = [_game(fields, match, k) for k, fields in enumerate(fields_of_games, 1)]
     scores = [walk.scores for walk in walks] + [(document.number("finalGreen"), document.number("finalRed"))]
     for walk, fields, after in zip(walks, fields_of_games, scores[1:], strict=True):
         gained = (after[0] - walk.scores[0], after[1] - walk.scores[1])
-        if sorted(gained)[0] == 0 < max(gained):
-            winner = gained.index(max(gained))
-            walk.result = Result(winner, max(gained), resigned=bool(fields.flag("wasResignation")))
+        if min(gained) == 0 < max(gained):
+            resigned = bool(fields.flag("wasResignation"))
+            walk.result = Result(gained.index(max(gained)), max(gained), resigned=resigned)
     yield finish_match(match, walks)
 
 
@@ -223,37 +228,40 @@ class _Smile:
 
     def __init__(self, data: bytes, name: str) -> None:
         try:
-            header = SMILE.parse(data)
+            SMILE.parse(data)
         except ConstructError:
             raise FormatError(f"{name}: expected Smile, found {data[:4]!r}") from None
         self.data = data
         self.name = name
         self.at: int = SMILE.sizeof()
-        # texts to which later bytes may refer; None if the document shares none
-        self.keys: list[str] | None = [] if header.flags.names else None
-        self.strings: list[str] | None = [] if header.flags.texts else None
+        self.keys: list[str] = []  # texts to which later bytes may refer
+        self.strings: list[str] = []
         self.count = 0
 
-    def bad(self, expected: str, at: int | None = None) -> FormatError:
-        at = self.at - 1 if at is None else at
-        byte = f"{self.data[at]:#04x}" if at < len(self.data) else "the end"
-        return FormatError(f"{self.name}: byte {at} of the document: expected {expected}, found {byte}")
+    def bad(self, expected: str) -> FormatError:
+        """Return the error for the byte that was read last."""
+        at = self.at - 1
+        return FormatError(
+            f"{self.name}: byte {at} of the document: expected {expected}, found {self.data[at]:#04x}"
+        )
+
+    def take(self, size: int) -> bytes:
+        if self.at + size > len(self.data):
+            raise FormatError(
+                f"{self.name}: byte {len(self.data)} of the document: expected more, found the end"
+            )
+        self.at += size
+        return self.data[self.at - size : self.at]
 
     def byte(self) -> int:
-        if self.at >= len(self.data):
-            raise self.bad("more", len(self.data))
-        self.at += 1
-        return self.data[self.at - 1]
+        return self.take(1)[0]
 
     def text(self, size: int, texts: list[str] | None = None) -> str:
         """Read the next `size` bytes as text.
 
         texts : the list to which the text is added, if later bytes may refer to it.
         """
-        if self.at + size > len(self.data):
-            raise self.bad("more", len(self.data))
-        self.at += size
-        text = self.data[self.at - size : self.at].decode("utf-8", "replace")
+        text = self.take(size).decode("utf-8", "replace")
         if texts is not None and size <= 64:
             if len(texts) >= MAX_BACK_REFERENCES:
                 texts.clear()
@@ -262,16 +270,13 @@ class _Smile:
 
     def long_text(self) -> str:
         end = self.data.find(b"\xfc", self.at)
-        if end < 0:
-            raise self.bad("the end of a text", len(self.data))
-        text = self.text(end - self.at)
-        self.at += 1
+        text = self.text((end if end >= 0 else len(self.data)) - self.at)
+        self.byte()
         return text
 
-    def back_reference(self, texts: list[str] | None, number: int) -> str:
-        if number >= len(texts or ()):
-            raise self.bad(f"a shared text below {len(texts or ())}")
-        assert texts is not None
+    def back_reference(self, texts: list[str], number: int) -> str:
+        if number >= len(texts):
+            raise self.bad(f"a shared text below {len(texts)}")
         return texts[number]
 
     def integer(self) -> int:
@@ -286,8 +291,8 @@ class _Smile:
 
     def real(self, size: int, form: str) -> float:
         value = 0
-        for _ in range(size):
-            value = value << 7 | self.byte() & 0x7F
+        for byte in self.take(size):
+            value = value << 7 | byte & 0x7F
         width = struct.calcsize(form)
         return float(struct.unpack(form, (value & (1 << 8 * width) - 1).to_bytes(width, "big"))[0])
 
