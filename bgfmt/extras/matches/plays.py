@@ -92,10 +92,8 @@ def find_between(before: Position, dice: tuple[int, int], after: Position) -> Wr
     ends = [p for p in range(BAR, 0, -1) for _ in range(others[p] - mine[p])]
     if starts and len(ends) <= len(starts) <= MAX_HOPS:
         hops = list(zip(starts, ends + [OFF] * (len(starts) - len(ends)), strict=True))
-        written = _apply_hops(Counts.of(before), hops)
         play = find(before, dice, hops)
-        sound = not isinstance(written, str) and written[1].position() == after
-        if sound and not isinstance(play, str) and play.result == after:
+        if not isinstance(play, str) and play.result == after:
             return play
     return WrittenPlay((), after, False)
 

@@ -7,7 +7,7 @@ contradiction becomes a problem message; where the file has another position or 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 from bgfmt.extras.matches import model, plays
@@ -22,34 +22,37 @@ NO_PLAY = "no play, although one is legal"
 LOST = "the play is lost; nothing is judged until the file has a board"
 
 
+@dataclass
 class GameWalk:
     """State of one game while its records are read; `turn`, `offers` and `over` are valid at any time.
 
-    match : the match's headers, before its games are known. turn : the player on roll, None before the first roll.
+    match : the match's headers, before its games are known.
+    turn : the player on roll, None before the first roll.
     offers : players whose doubles are pending, oldest first.
+    sure : False after a play that is lost.
+    opinion : the file's analysis of the records that come next.
     """
 
-    def __init__(
-        self, match: model.Match, *, number: int = 1, scores: tuple[int, int] = (0, 0), crawford: bool = False
-    ) -> None:
-        self.match = match
-        self.number = number
-        self.scores = scores
-        self.crawford = crawford
-        side = model.STARTS[match.rules.variation]
-        self.sides = [side, side]
-        self.start = Position(side, side)
-        self.turn: int | None = None
-        self.offers: list[int] = []
-        self.cube = 1
-        self.owner: int | None = None
-        self.over = False
-        self.stopped = False
-        self.sure = True  # False after a play that is lost
-        self.opinion: model.Opinion | None = None  # of the records that come next
-        self.records: list[model.Record] = []
-        self.problems: list[tuple[int, str]] = []
-        self.result: model.Result | None = None
+    match: model.Match
+    _: KW_ONLY
+    number: int = 1
+    scores: tuple[int, int] = (0, 0)
+    crawford: bool = False
+    turn: int | None = None
+    offers: list[int] = field(default_factory=list)
+    cube: int = 1
+    owner: int | None = None
+    over: bool = False
+    stopped: bool = False
+    sure: bool = True
+    opinion: model.Opinion | None = None
+    records: list[model.Record] = field(default_factory=list)
+    problems: list[tuple[int, str]] = field(default_factory=list)
+    result: model.Result | None = None
+
+    def __post_init__(self) -> None:
+        side = model.STARTS[self.match.rules.variation]
+        self.begin(Position(side, side))
 
     # -- what happened -----------------------------------------------------------------------------------
 
@@ -75,19 +78,15 @@ class GameWalk:
         if not self._on_roll(player, dice, at):
             return
         before = self.position(player)
-        if not hops:
-            if plays.can_move(before, dice):
-                self._add_play(player, dice, WrittenPlay((), before, False), at)
-            else:
-                self._add("dance", player, at, dice=dice)
-                self.turn = 1 - player
+        if not hops and not plays.can_move(before, dice):
+            self._add("dance", player, at, dice=dice)
+            self.turn = 1 - player
             return
         play = plays.find(before, dice, hops, marks)
         if board is not None and (isinstance(play, str) or play.result != board):
             what = f"the file has the board {position_id(board)} after the play, not the result of its moves"
             self.problem(at, what)
-            self._add_play(player, dice, plays.find_between(before, dice, board), at)
-            return
+            play = plays.find_between(before, dice, board)
         if isinstance(play, str):
             self.stop(at, play)
             return
@@ -236,8 +235,8 @@ class GameWalk:
 
     def begin(self, board: Position) -> None:
         """Set the board from which the game starts, player 0 first."""
-        self._set_board(0, board)
         self.start = board
+        self.sides = [board.us, board.them]
 
     def problem(self, at: int, text: str) -> None:
         """Add a message about a contradiction at a place in the file, up to `MAX_PROBLEMS` of them."""
