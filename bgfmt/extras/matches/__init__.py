@@ -23,7 +23,7 @@ from bgfmt.files.database import describe_foreign
 from bgfmt.game.drawing import printable
 from bgfmt.tables.registry import Registry
 
-LARGEST_FILE = 64 << 20
+LARGEST_FILE = 32 << 20
 
 
 class Reader(Protocol):

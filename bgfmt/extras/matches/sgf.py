@@ -21,15 +21,10 @@ from bgfmt.game.moves import BAR, OFF, Counts, Move
 from bgfmt.game.state import side_from_counts
 
 NAME = "sgf"
-LARGEST = 32 << 20  # with analyses, thousands of games
 _VALUE = re.compile(rb"\[((?:[^\]\\]++|\\.)*+)\]", re.S)
 _TOKEN = re.compile(rb"\s*+(?:([();])|([A-Za-z]++)((?:\s*+\[(?:[^\]\\]++|\\.)*+\])++))", re.S)
-# the rest is stepped over
-_WANTED = frozenset(
-    ("GM", "MI", "RU", "RE", "PW", "PB", "DT", "EV", "RO", "PC", "AN", "W", "B", "AE", "AW", "AB", "PL", "CV",
-     "CP", "DI", "C", "A", "DA")
-)  # fmt: skip
 _INFO = re.compile(rb"([a-z]{1,20}):(\d{1,5})")
+_DICE = re.compile(rb"\s*([1-6])([1-6])\s*")
 _RESULT = re.compile(rb"\s*+([WB])\+(\d{1,6})?(R)?", re.I)
 #: gnubg's records of plays and of the cube: five chances and the equity of each evaluation, the plies of the first
 _SIX = rb"(?:-?\d[\d.]{0,20} ){5}"
@@ -51,17 +46,13 @@ _RULES = re.compile(rb"[A-Za-z0-9]{1,40}")
 
 @dataclass
 class Node:
-    """One node: the properties that a match needs, and the byte ranges of the node, its comment and its analysis.
-
-    luck : whether the analysis includes the luck of the roll.
-    """
+    """One node: its properties, and the byte ranges of the node, its comment and its analysis."""
 
     begin: int
     end: int
     properties: dict[str, list[bytes]] = field(default_factory=dict)
     comment: tuple[int, int] | None = None
     analysis: list[tuple[int, int]] = field(default_factory=list)
-    luck: bool = False
 
     @property
     def written_by_bgfmt(self) -> bool:
@@ -108,14 +99,12 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
             break
         else:
             key = re.sub(rb"[a-z]", b"", key[:64]).decode()
-            if key in _WANTED:
-                values = list(_VALUE.finditer(data, token.start(3), token.end()))
-                node.properties.setdefault(key, []).extend(value[1] for value in values)
-                if key == "C":
-                    node.comment = values[-1].span(1)
+            values = list(_VALUE.finditer(data, token.start(3), token.end()))
+            node.properties.setdefault(key, []).extend(value[1] for value in values)
+            if key == "C":
+                node.comment = values[-1].span(1)
             if key in ANALYSIS:
                 node.analysis.append((token.start(2), token.end()))
-                node.luck = node.luck or key == "LU"
             node.end = token.end()
         at = token.end()
     rest = data[at : at + 4096].lstrip()
@@ -133,8 +122,6 @@ def read(data: bytes, name: str = "<sgf>") -> Iterator[Match]:
 
     Raises FormatError for a file that is not SGF, or not of backgammon.
     """
-    if len(data) > LARGEST:
-        raise FormatError(f"{name}: larger than {LARGEST >> 20} MiB")
     walks: list[GameWalk] = []  # of the match being read
     records = 0
     for tree in parse(data, name):
@@ -164,9 +151,9 @@ def _game(tree: list[Node], walk: GameWalk) -> None:
         elif "W" in node.properties or "B" in node.properties:
             waiting = None
     if waiting is not None and walk.turn is not None and not walk.over and not walk.offers:
-        dice = waiting.properties["DI"][0].strip()
-        if len(dice) == 2 and all(b"1" <= dice[k : k + 1] <= b"6" for k in (0, 1)):
-            walk.add_unplayed(walk.turn, (int(dice[:1]), int(dice[1:])), waiting.begin)
+        dice = _DICE.fullmatch(waiting.properties["DI"][0])
+        if dice:
+            walk.add_unplayed(walk.turn, (int(dice[1]), int(dice[2])), waiting.begin)
 
 
 def _walk(root: dict[str, list[bytes]], name: str) -> GameWalk:
@@ -174,22 +161,28 @@ def _walk(root: dict[str, list[bytes]], name: str) -> GameWalk:
         raise FormatError(f"{name}: an SGF file of another game (GM is not 6)")
     info = {key: int(value) for part in root.get("MI", []) for key, value in _INFO.findall(part)}
     words = {word.lower() for part in root.get("RU", []) for word in _RULES.findall(part)}
-    variation = "nackgammon" if b"nackgammon" in words else "backgammon"
-    if any(word.startswith(b"hyper") for word in words) or variation not in model.STARTS:
+    if any(word.startswith(b"hyper") for word in words):
         raise FormatError(f"{name}: hypergammon is neither backgammon nor Nackgammon")
     length = info.get(b"length", 0)
     rules = Rules(
         crawford=b"crawford" in words if length else True,
         jacoby=None if length else b"jacoby" in words,
         cube_limit=1 if b"nocube" in words else None,
-        variation=variation,
+        variation="nackgammon" if b"nackgammon" in words else "backgammon",
     )
     texts = {key: _text(root, key) for key in ("EV", "PC", "DT", "RO", "AN")}
     match = Match(
-        (_text(root, "PW"), _text(root, "PB")), length, rules=rules, event=texts["EV"], place=texts["PC"],
-        date=texts["DT"], round=texts["RO"], headers={key: text for key, text in texts.items() if text},
-        format=NAME, unit="byte",
-    )  # fmt: skip
+        (_text(root, "PW"), _text(root, "PB")),
+        length,
+        rules=rules,
+        event=texts["EV"],
+        place=texts["PC"],
+        date=texts["DT"],
+        round=texts["RO"],
+        headers={key: text for key, text in texts.items() if text},
+        format=NAME,
+        unit="byte",
+    )
     scores = info.get(b"ws", 0), info.get(b"bs", 0)
     walk = GameWalk(match, number=info.get(b"game", 0) + 1, scores=scores, crawford=b"crawfordgame" in words)
     result = _RESULT.match(root.get("RE", [b""])[0])
@@ -414,7 +407,7 @@ def with_comments(data: bytes, notes: Mapping[int, Note]) -> bytes:
             edits += [(start, end, b"") for start, end in node.analysis]
         if record and (node.written_by_bgfmt or not node.analysis):
             edits.append((place, place, record))
-        elif note.luck and not node.luck:
+        elif note.luck and "LU" not in node.properties:
             end = node.analysis[-1][1]
             edits.append((end, end, note.luck))
         if node.comment is not None:
@@ -443,28 +436,26 @@ def _root(match: Match, number: int, game: Game) -> bytes:
     rules = match.rules
     facts = [("PW", match.players[0]), ("PB", match.players[1])]
     facts += [("DT", match.date), ("EV", match.event), ("RO", match.round), ("PC", match.place)]
-    words = []
-    if match.length and rules.crawford:
-        words.append("Crawford:CrawfordGame" if game.crawford else "Crawford")
-    if not match.length and rules.jacoby:
-        words.append("Jacoby")
-    if rules.variation == "nackgammon":
-        words.append("Nackgammon")
-    if rules.cube_limit == 1:
-        words.append("NoCube")
+    said = {
+        "Crawford": match.length and rules.crawford,
+        "CrawfordGame": match.length and rules.crawford and game.crawford,
+        "Jacoby": not match.length and rules.jacoby,
+        "Nackgammon": rules.variation == "nackgammon",
+        "NoCube": rules.cube_limit == 1,
+    }
+    words = ":".join(word for word, holds in said.items() if holds)
     info = (match.length, number, *game.scores)
     root = b"(;FF[4]GM[6]CA[UTF-8]AP[bgfmt]MI[length:%d][game:%d][ws:%d][bs:%d]" % info
     root += b"".join(
         b"%s[%s]" % (key.encode(), _escaped(text)) for key, text in facts if text or key[0] == "P"
     )
     if words:
-        root += b"RU[" + ":".join(words).encode() + b"]"
-    won = ending(game)
-    if won is None:
-        return root
-    resigned = game.result is not None and game.result.resigned
-    resigned = resigned or any(record.kind == "resign" for record in game.records[-1:])
-    return root + b"RE[%c+%d%s]" % (b"WB"[won[0]], won[1], b"R" if resigned else b"")
+        root += b"RU[" + words.encode() + b"]"
+    if won := ending(game):
+        resigned = game.result is not None and game.result.resigned
+        resigned = resigned or any(record.kind == "resign" for record in game.records[-1:])
+        root += b"RE[%c+%d%s]" % (b"WB"[won[0]], won[1], b"R" if resigned else b"")
+    return root
 
 
 def _node(record: Record) -> bytes:
