@@ -33,15 +33,12 @@ _HEADER = re.compile(r"\s*+;\s*+\[([^\"\]]*+)\"(.*)\"")  # the value as gnubg ha
 _ROW = re.compile(r"\s*+\d++\)")
 _SCORE = re.compile(r":[ \t]*+(\d{1,5})(?=\s|$)")
 _GAP = re.compile(r"  |\t")
+#: the beginning of a cell: dice, or a word; the group that matches is its kind
 _TOKEN = re.compile(
-    r"(?<!\S)(?:(?P<dice>[0-6][0-6]):|(?P<word>doubles?|redoubles?|beavers?|raccoons?|takes?|accepts?|drops?|pass(?:es)?"
-    r"|rejects?|resigns?|concedes?|loss?es|loses|wins)(?!\w))",
+    r"(?<!\S)(?:(?P<dice>[0-6][0-6]):|(?:(?P<double>doubles?|redoubles?|beavers?|raccoons?)|(?P<take>takes?|accepts?)"
+    r"|(?P<drop>drops?|pass(?:es)?|rejects?)|(?P<resign>resigns?|concedes?|loss?es|loses)|(?P<wins>wins))(?!\w))",
     re.I,
 )
-_KINDS = {
-    "dou": "double", "red": "double", "bea": "double", "rac": "double", "tak": "take", "acc": "take",
-    "dro": "drop", "pas": "drop", "rej": "drop", "res": "resign", "con": "resign", "los": "resign", "win": "wins",
-}  # fmt: skip
 _NUMBER = re.compile(r"\d{1,6}")
 
 
@@ -120,24 +117,32 @@ def _match(text: _Text, name: str) -> Match:
     if not 0 <= text.length < 100_000:
         raise FormatError(f"{name}: no match is of {text.length} points")
     headers = {key.lower(): value for key, value in text.headers.items()}
-    event, place, date, round_ = (headers.get(key, "") for key in ("event", "site", "eventdate", "round"))
     match = Match(
-        ("", ""), text.length, rules=_rules(headers, name), event=event, place=place, date=date, round=round_,
-        headers=dict(text.headers), format=NAME, unit="line",
-    )  # fmt: skip
+        ("", ""),
+        text.length,
+        rules=_rules(headers, name),
+        event=headers.get("event", ""),
+        place=headers.get("site", ""),
+        date=headers.get("eventdate", ""),
+        round=headers.get("round", ""),
+        headers=text.headers,
+        format=NAME,
+        unit="line",
+    )
     walks = list[GameWalk]()
     records = 0
     crawford_seen = not match.rules.crawford
     scores = (0, 0)
     for number, lines in text.games:
-        at, heading = _heading(lines)
+        text_lines = [(at, line) for at, line in lines if line.strip()]
+        heading = _names(text_lines[0][1]) if text_lines else None
         names, scores, column = heading or (("", ""), scores, USUAL_COLUMN)
         if not walks:
             match = replace(match, players=names)
         crawford = not crawford_seen and one_point_away(text.length, scores)
         crawford_seen = crawford_seen or crawford
         walks.append(GameWalk(match, number=number, scores=scores, crawford=crawford))
-        _game(walks[-1], lines[at:], column)
+        _game(walks[-1], text_lines[1:] if heading else text_lines, column)
         records += len(walks[-1].records)
         if records > model.MAX_RECORDS:
             raise FormatError(f"{name}: more than {model.MAX_RECORDS:,} records in a match")
@@ -176,15 +181,6 @@ def _switch(value: str) -> bool | None:
 _Heading = tuple[tuple[str, str], tuple[int, int], int]
 
 
-def _heading(lines: list[tuple[int, str]]) -> tuple[int, _Heading | None]:
-    """Return the number of lines of a game's heading, and its names, scores and second column, None without one."""
-    for at, (_, line) in enumerate(lines):
-        if line.strip():
-            heading = _names(line)
-            return (at, None) if heading is None else (at + 1, heading)
-    return 0, None
-
-
 def _names(line: str) -> _Heading | None:
     """Parse ``NAME : 0   NAME : 0``, or names without scores.
 
@@ -218,10 +214,11 @@ def _game(walk: GameWalk, lines: list[tuple[int, str]], column: int) -> None:
         cells = _cells(line, head.end() if head else 0, column // 2)
         if head or cells:
             rows.append((number, cells))
-        elif line.strip():
+        else:
             what = printable(line.strip(), 60)
             walk.problem(number, f"a line that is neither a row nor a result: {what!r}")
-    losers = [1 - cell.side for _, row in reversed(rows) for cell in row if cell.kind == "wins"]
+    losers = (1 - cell.side for _, row in reversed(rows) for cell in row if cell.kind == "wins")
+    loser = next(losers, None)
     for k, (number, cells) in enumerate(rows):
         if len(cells) > MAX_CELLS:
             walk.problem(number, f"{len(cells)} cells in a row, of which {MAX_CELLS} are read")
@@ -229,24 +226,22 @@ def _game(walk: GameWalk, lines: list[tuple[int, str]], column: int) -> None:
         players = [0, 1, *(cell.side for cell in cells[2:])][: len(cells)]
         if len(cells) == 1:
             more = k + 1 < len(rows) and any(cell.kind != "wins" for cell in rows[k + 1][1])
-            players = [_whose(walk, cells[0], more, losers)]
+            players = [_whose(walk, cells[0], more, loser)]
         for cell, player in zip(cells, players, strict=True):
             _tell(walk, cell, player, number)
 
 
-def _whose(walk: GameWalk, cell: _Cell, more: bool, losers: list[int]) -> int:
+def _whose(walk: GameWalk, cell: _Cell, more: bool, loser: int | None) -> int:
     """Return the player of a single cell: the one whose turn it is.
 
     At the start the second if another row follows.
     """
     if cell.kind == "wins":
         return cell.side
-    if cell.kind == "resign" and cell.dice is None and losers:
-        return losers[0]  # a line of its own may begin anywhere
-    if walk.offers and cell.kind in ("take", "drop", "double"):
-        return 1 - walk.offers[-1]
+    if cell.kind == "resign" and cell.dice is None and loser is not None:
+        return loser  # a line of its own may begin anywhere
     if walk.offers:
-        return walk.offers[0]
+        return 1 - walk.offers[-1] if cell.kind in ("take", "drop", "double") else walk.offers[0]
     if walk.turn is not None:
         return walk.turn
     return 1 if more else cell.side
@@ -259,7 +254,7 @@ def _cells(line: str, begin: int, middle: int) -> list[_Cell]:
     cells: list[_Cell] = []
     for token, end in zip(tokens, ends, strict=False):
         dice = (int(token["dice"][0]), int(token["dice"][1])) if token["dice"] else None
-        kind = "dice" if dice else _KINDS[token["word"][:3].lower()]
+        kind = str(token.lastgroup)
         cell = _Cell(kind, int(begin + token.start() >= middle), dice, line[token.end() : end])
         if kind == "resign" and cells and cells[-1].kind == "dice" and cells[-1].text in (" ", "  "):
             # rolled and conceded in one cell
@@ -277,8 +272,10 @@ def _tell(walk: GameWalk, cell: _Cell, player: int, at: int) -> None:
         walk.result = Result(player, points)
     elif cell.kind == "double":
         walk.double(player, at, points if number else None)
-    elif cell.kind in ("take", "drop"):
-        (walk.take if cell.kind == "take" else walk.drop)(player, at)
+    elif cell.kind == "take":
+        walk.take(player, at)
+    elif cell.kind == "drop":
+        walk.drop(player, at)
     else:
         if cell.dice is not None:
             _roll(walk, cell, cell.dice, player, at)
@@ -362,14 +359,20 @@ def write_mat(match: Match) -> str:
 
 def _headers(match: Match) -> list[tuple[str, str]]:
     rules = match.rules
-    switches = (("Crawford", rules.crawford), ("Jacoby", rules.jacoby), ("Beaver", rules.beavers))
+    switches = {None: "", True: "On", False: "Off"}
     return [
-        ("Site", match.place), ("Event", match.event), ("Round", match.round),
-        ("Player 1", match.players[0]), ("Player 2", match.players[1]), ("EventDate", match.date),
+        ("Site", match.place),
+        ("Event", match.event),
+        ("Round", match.round),
+        ("Player 1", match.players[0]),
+        ("Player 2", match.players[1]),
+        ("EventDate", match.date),
         ("Variation", rules.variation.title()),
-        *((key, "" if value is None else "On" if value else "Off") for key, value in switches),
-        ("CubeLimit", "" if rules.cube_limit is None else str(rules.cube_limit)),
-    ]  # fmt: skip
+        ("Crawford", switches[rules.crawford]),
+        ("Jacoby", switches[rules.jacoby]),
+        ("Beaver", switches[rules.beavers]),
+        ("CubeLimit", str(rules.cube_limit or "")),
+    ]
 
 
 def _printable(text: str) -> str:
@@ -404,17 +407,19 @@ def _game_lines(match: Match, game: Game) -> list[str]:
 
 
 def _cell(record: Record, cube: int) -> str:
-    if record.kind in model.OFFERS:
-        return f" {'Doubles' if record.kind == 'double' else 'Beavers'} => {cube}"
-    if record.kind in ("take", "drop"):
-        return f" {record.kind.title()}s"
-    if record.kind == "resign":
-        return f" Losses {record.points} point" if record.points else " Resigns"
     dice = "00" if record.dice is None else f"{record.dice[0]}{record.dice[1]}"
-    if record.kind == "unplayed":
-        return f"{dice}: ????"
-    if record.kind == "dance":
-        return f"{dice}: Cannot Move"
+    words = {
+        "double": f" Doubles => {cube}",
+        "beaver": f" Beavers => {cube}",
+        "raccoon": f" Beavers => {cube}",
+        "take": " Takes",
+        "drop": " Drops",
+        "resign": f" Losses {record.points} point" if record.points else " Resigns",
+        "unplayed": f"{dice}: ????",
+        "dance": f"{dice}: Cannot Move",
+    }
+    if record.kind in words:
+        return words[record.kind]
     if record.moves:
         return f"{dice}: " + " ".join(
             f"{'bar' if m.start == BAR else m.start}/{'off' if m.end == OFF else m.end}{'*' * m.hit}"
