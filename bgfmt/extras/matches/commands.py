@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
@@ -19,18 +20,17 @@ from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress
 from bgfmt.errors import BgfmtError, PositionError
 from bgfmt.extras.matches import each, plays, printable, read
-from bgfmt.extras.matches.annotate import (
-    Annotated,
-    Judge,
-    Judgement,
-    Report,
-    annotate_all,
-    annotate_file,
-    find,
-    text,
-)
+from bgfmt.extras.matches.annotate import Judge, Judgement, Report, annotate_file, find, text
 from bgfmt.extras.matches.annotate import judge as judged
-from bgfmt.extras.matches.annotate.files import SUFFIXES, add_outcomes, content, form_of, write_folder
+from bgfmt.extras.matches.annotate.files import (
+    SUFFIXES,
+    Outcome,
+    add_outcomes,
+    content,
+    form_of,
+    outcome_of,
+    write_folder,
+)
 from bgfmt.extras.matches.annotate.pool import judge_in_processes, judge_over, usual_workers
 from bgfmt.extras.matches.decisions import Decision
 from bgfmt.extras.options import choice_option, number_option
@@ -117,10 +117,11 @@ def annotate(
         Judge(library, **options_of_judge) as judge,
         Progress("annotating", " files") as progress,
     ):
-        judged_files = _judge_files(paths, target, report, judge, make_judge, workers, progress)
+        outcomes, total = _judge_files(paths, judge, make_judge, workers, single=target.single)
+        judged_files = add_outcomes(outcomes, total, report, progress=progress)
         if target.folder:
             written = write_folder(judged_files, target.folder, target.form, worst, force=force, page=page)
-        data = b"".join(one.sgf() if target.single and target.form == "sgf" else b"" for one in judged_files)
+        data = b"".join(one.sgf() if target.form == "sgf" else b"" for one in judged_files)
     if not (report.matches or report.unread):
         raise click.UsageError(f"{', '.join(paths)}: no match in it")
     if target.file:
@@ -130,7 +131,7 @@ def annotate(
     if as_json:
         options.echo_json(report.as_dict(worst))
     else:
-        _say(report, worst, full=target.single and output is None, drawn=output is None)
+        _say(report, worst, single=target.single, drawn=output is None)
         if written:
             click.echo(f"written: {written} files in {output}")
     return 2 if report.unread else 0
@@ -171,20 +172,19 @@ def _target(paths: list[str], output: str | None, form: str | None, *, force: bo
 
 
 def _judge_files(
-    paths: list[str], target: _Target, report: Report, judge: Judge, make_judge: Callable[[], Judge],
-    workers: int | None, progress: Progress,
-) -> Iterator[Annotated]:  # fmt: skip
-    """Judge all files, in several processes if there are many, add them to `report`, and return them one by one."""
-    if target.single:
-        one = annotate_file(paths[0], judge)
-        report.matches += one.reports
-        return iter([one])
+    paths: list[str], judge: Judge, make_judge: Callable[[], Judge], workers: int | None, *, single: bool
+) -> tuple[Iterable[Outcome], int]:
+    """Return what becomes of each file, judged in several processes if there are many, and the number of files.
+
+    single : whether this is one file, whose errors are raised.
+    """
+    if single:
+        return [annotate_file(paths[0], judge)], 1
     found = list(find(paths))
-    number = (workers or usual_workers(len(found))) if found else 1
+    number = workers or usual_workers(len(found))
     if number > 1:
-        outcomes = judge_in_processes(found, make_judge, number)
-        return add_outcomes(outcomes, len(found), report, progress=progress)
-    return annotate_all(found, judge, report, progress=progress)
+        return judge_in_processes(found, make_judge, number), len(found)
+    return (outcome_of(one, judge) for one in found), len(found)
 
 
 def _note_problems(report: Report, *, extended: bool) -> None:
@@ -198,13 +198,13 @@ def _note_problems(report: Report, *, extended: bool) -> None:
         asking.note("--extend-met judges scores beyond the match equity table")
 
 
-def _say(report: Report, worst: int, *, full: bool, drawn: bool) -> None:
-    if full:
+def _say(report: Report, worst: int, *, single: bool, drawn: bool) -> None:
+    if drawn and single:
         click.echo(text.text(report, most=worst), nl=False)
-    elif len(report.matches) == 1 and not drawn:
-        click.echo("\n".join(map(text.total_line, report.totals)))
-    else:
+    elif drawn or len(report.matches) != 1:
         click.echo(text.overview(report, most=worst if drawn else 0), nl=False)
+    else:
+        click.echo("\n".join(map(text.total_line, report.totals)))
     if report.passed:
         asking.note(f"{report.passed} other files are no matches")
 
@@ -213,9 +213,8 @@ def _is_database(path: str) -> bool:
     """Return whether a file has the suffix of a database, or a folder holds databases and no matches."""
     if not os.path.isdir(path):
         return asking.has_database_suffix(path)
-    with os.scandir(path) as entries:
-        names = {entry.name.lower(): entry.is_dir() for entry in entries if not entry.name.startswith(".")}
-    matches = any(folder or name.endswith((*SUFFIXES, ".txt")) for name, folder in names.items())
+    names = [entry.name for entry in Path(path).iterdir() if not entry.name.startswith(".")]
+    matches = any(Path(path, name).is_dir() or name.lower().endswith((*SUFFIXES, ".txt")) for name in names)
     return not matches and any(map(asking.has_database_suffix, names))
 
 
@@ -267,12 +266,12 @@ def judge(
             judgement = replace(judgement, insight=insight(state, advisor))
         table = None if state.money else advisor.met
     if as_json:
-        facts = {
-            name: value for name, value in judgement.as_dict().items() if name not in ABOUT_A_MATCH.split()
-        }
-        facts |= {"certainty": text.certainty(judgement), "text": text.verdict(judgement)}
+        facts = judgement.as_dict()
+        for name in ABOUT_A_MATCH.split():
+            del facts[name]
+        words_of = {"certainty": text.certainty(judgement), "text": text.verdict(judgement)}
         equities = None if table is None else {"name": table.name, "digest": table.digest}
-        options.echo_json({"asked": said.position} | facts | {"met": equities})
+        options.echo_json({"asked": said.position} | facts | words_of | {"met": equities})
     else:
         click.echo("\n".join(_lines(judgement)))
         if table is not None:
@@ -318,21 +317,22 @@ def _cube(state: GameState, roll: str | None, did: str) -> Decision:
 
 def _lines(judgement: Judgement) -> list[str]:
     decision = judgement.decision
-    state = judgement.decision.state
-    who = "The other side" if decision.player != state.turn else "The side on roll"
+    state = decision.state
+    who = "the other side" if decision.player != state.turn else "the side on roll"
     more = asking.title(state) or "money play"
-    if state.money and state.beavers is not False and judgement.decision.kind != "play":
+    if state.money and state.beavers is not False and not judgement.play:
         more += ", beavers allowed (--no-beavers forbids them)"
     dice = f", roll {state.dice[0]}{state.dice[1]}" if state.dice else ""
     lines = [asking.board_of(state), "", f"{more}{dice}", ""]
     lines.append(text.verdict(judgement))
     width = max(len(judgement.did), len(judgement.best))
-    choices = {"done": (judgement.did, judgement.equity, judgement.mwc)}
-    if judgement.best != judgement.did:
-        choices["best"] = (judgement.best, judgement.best_equity, judgement.best_mwc)
-    for label, (name, equity, mwc) in choices.items():
-        worth = text.format_equity(equity, mwc, about=text.is_estimated(judgement, name))
-        lines.append(f"  {label}  {name:<{width}}  {worth}")
+    for label, name, equity, mwc in (
+        ("done", judgement.did, judgement.equity, judgement.mwc),
+        ("best", judgement.best, judgement.best_equity, judgement.best_mwc),
+    ):
+        if label == "done" or name != judgement.did:
+            worth = text.format_equity(equity, mwc, about=text.is_estimated(judgement, name))
+            lines.append(f"  {label}  {name:<{width}}  {worth}")
     lines += [f"  {words}" for words in text.explanation_lines(judgement)]
     lines += [f"  {judgement.note}"] if judgement.note else []
     lines += [f"  gammons are possible and {judgement.gammons}"] if judgement.gammons != "none" else []
@@ -340,7 +340,7 @@ def _lines(judgement: Judgement) -> list[str]:
     sure = text.certainty(judgement)
     sure = sure if sure.startswith(where) else f"{where}; {sure}"
     measured = "equity at the score (EMG)" if judgement.mwc is not None else f"{judgement.measure} equity"
-    return [*lines, f"  {who.lower()}'s {measured}; {sure}"]
+    return [*lines, f"  {who}'s {measured}; {sure}"]
 
 
 @section("Matches")
