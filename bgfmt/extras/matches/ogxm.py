@@ -27,6 +27,7 @@ from construct import (
     Int16ul,
     Int32ul,
     IntegerError,
+    Pass,
     Prefixed,
     Struct,
     stream_read,
@@ -58,9 +59,10 @@ class _Number(Construct):  # type: ignore[misc]
         raise IntegerError("the end of a number", path=path)
 
 
-def _optional(bit: int, content: Construct) -> Construct:
-    """Return a field that a record has if its mask has this bit."""
-    return If(this.mask & bit, content)
+def _masked(*first: Construct, **optional: Construct) -> Construct:
+    """Return a record of version 2: its size, a mask of its optional fields (lowest bit first), and its fields."""
+    fields = [name / If(this.mask & (1 << bit), field) for bit, (name, field) in enumerate(optional.items())]
+    return Prefixed(_NUMBER, Struct("mask" / _NUMBER, *first, *fields))
 
 
 _NUMBER = _Number()
@@ -111,42 +113,30 @@ _SECTION_2 = Struct(
     "size" / Int32ul * "bytes that follow the head",
     "flags" / Int8ul * "1: a reader that does not know the letters must refuse the file",
 )
-_CHECKSUM_2 = Prefixed(_NUMBER, Struct(
-    "mask" / _NUMBER,
-    "kind" / _NUMBER,
-    "size" / _NUMBER,
-    "digest" / If(this.kind == 0, Bytes(this.size)),
-))  # fmt: skip
-_MATCH_2 = Prefixed(_NUMBER, Struct(
-    "mask" / _NUMBER,
+_CHECKSUM_2 = _masked("kind" / _NUMBER, "size" / _NUMBER, "digest" / If(this.kind == 0, Bytes(this.size)))
+_MATCH_2 = _masked(
     "length" / _NUMBER,
     "variant" / _NUMBER,
-    "white" / _optional(1, _BYTES_2),
-    "black" / _optional(2, _BYTES_2),
-    "rules" / _optional(4, FlagsEnum(_NUMBER, crawford=1, jacoby=2, beavers=4, automatic=16)),
-    "cube_limit" / _optional(8, _NUMBER),
-    "scores" / _optional(16, _NUMBER[2]),
-))  # fmt: skip
-_GAME_2 = Prefixed(_NUMBER, Struct(
-    "mask" / _NUMBER,
-    "winner" / _optional(1, _NUMBER),
-    "points" / _optional(2, _NUMBER),
-    "start" / _optional(8, _BOARD),
-    "cube" / _optional(16, _NUMBER),
-    "owner" / _optional(32, _NUMBER),
-    "automatic" / _optional(64, _NUMBER),
-))  # fmt: skip
-_PLY_2 = Prefixed(_NUMBER, Struct(
-    "mask" / _NUMBER,
-    "dice" / _optional(1, Int8ul[2]),
-    "points" / _optional(2, _NUMBER),
-    "cube" / _optional(4, _NUMBER),
-    "settlement" / _optional(16, Bytes(4)),
-    "steps" / _optional(32, _BYTES_2),
-    "board" / _optional(64, _BOARD),
-    "action" / _optional(128, _NUMBER),
-    "owner" / _optional(256, _NUMBER),
-))  # fmt: skip
+    white=_BYTES_2,
+    black=_BYTES_2,
+    rules=FlagsEnum(_NUMBER, crawford=1, jacoby=2, beavers=4, automatic=16),
+    cube_limit=_NUMBER,
+    scores=_NUMBER[2],
+)
+_GAME_2 = _masked(
+    winner=_NUMBER, points=_NUMBER, unread=Pass, start=_BOARD, cube=_NUMBER, owner=_NUMBER, automatic=_NUMBER
+)
+_PLY_2 = _masked(
+    dice=Int8ul[2],
+    points=_NUMBER,
+    cube=_NUMBER,
+    unread=Pass,
+    settlement=Bytes(4),
+    steps=_BYTES_2,
+    board=_BOARD,
+    action=_NUMBER,
+    owner=_NUMBER,
+)
 
 STRUCTURES = {"header": _HEADER, "chunk": _CHUNK_1, "section": _SECTION_2}
 
@@ -449,7 +439,7 @@ def _read_plies_2(section: Source) -> Iterator[Ply]:
             ply.steps = list(takewhile(bool, steps))
         if head & 128:
             more = section.parse(_PLY_2, "a ply")
-            ply.dice = None if more.dice is None else (more.dice[0], more.dice[1])
+            ply.dice = more.dice and (more.dice[0], more.dice[1])
             ply.points = more.points or 0
             ply.cube = more.cube
             ply.steps = ply.steps if more.steps is None else list(more.steps)

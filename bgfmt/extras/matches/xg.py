@@ -13,7 +13,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from construct import Array, Bytes, Container, Float64l, Int8sb, Int8ub, Int32sl, Int32ul, Pointer, Struct
+from construct import (
+    Array,
+    Bytes,
+    Construct,
+    Container,
+    Float32l,
+    Float64l,
+    Int8sb,
+    Int8ub,
+    Int32sl,
+    Int32ul,
+    Pointer,
+    Struct,
+)
 
 from bgfmt.errors import FormatError, PositionError, TruncatedError
 from bgfmt.extras.matches.model import Hops, Match, Opinion, Result, Rules
@@ -31,33 +44,34 @@ HOW = {0: "pass", 1: "single", 2: "gammon", 3: "backgammon", 4: "match"}
 
 _BOARD = Array(26, Int8sb)
 
+
+def _layout(**fields: tuple[int, Construct]) -> Struct:
+    """Return the structure of a record: each field at its byte."""
+    return Struct(*(name / Pointer(at, field) for name, (at, field) in fields.items()))
+
+
 _ANSI = Struct("length" / Int8ub, "text" / Bytes(40))
 _WIDE = Bytes(258)
-_MATCH = Struct(
-    "player1" / Pointer(9, _ANSI), "player2" / Pointer(50, _ANSI),
-    "length" / Pointer(92, Int32sl), "variation" / Pointer(96, Int32sl), "rules" / Pointer(100, Array(4, Int8ub)),
-    "date" / Pointer(128, Float64l), "version" / Pointer(552, Int32sl), "magic" / Pointer(556, Int32ul),
-    "cube_limit" / Pointer(612, Int32sl), "event" / Pointer(622, _WIDE), "wide1" / Pointer(880, _WIDE),
-    "wide2" / Pointer(1138, _WIDE), "place" / Pointer(1396, _WIDE),
-    "round" / Pointer(1654, _WIDE), "transcriber" / Pointer(1960, _WIDE),
+_MATCH = _layout(
+    player1=(9, _ANSI), player2=(50, _ANSI), length=(92, Int32sl), variation=(96, Int32sl),
+    rules=(100, Array(4, Int8ub)), date=(128, Float64l), version=(552, Int32sl), magic=(556, Int32ul),
+    cube_limit=(612, Int32sl), event=(622, _WIDE), wide1=(880, _WIDE), wide2=(1138, _WIDE), place=(1396, _WIDE),
+    round=(1654, _WIDE), transcriber=(1960, _WIDE),
 )  # fmt: skip
-_GAME = Struct(
-    "scores" / Pointer(12, Array(2, Int32sl)), "crawford" / Pointer(20, Int8ub), "start" / Pointer(21, _BOARD),
-    "number" / Pointer(48, Int32sl), "automatic" / Pointer(64, Int32sl),
+_GAME = _layout(
+    scores=(12, Array(2, Int32sl)), crawford=(20, Int8ub), start=(21, _BOARD), number=(48, Int32sl),
+    automatic=(64, Int32sl),
 )  # fmt: skip
-_CUBE = Struct(
-    "turn" / Pointer(12, Int32sl), "double" / Pointer(16, Int32sl), "answers" / Pointer(20, Array(3, Int32sl)),
-    "cube" / Pointer(32, Int32sl), "board" / Pointer(36, _BOARD), "level" / Pointer(92, Int32sl),
+_CUBE = _layout(
+    turn=(12, Int32sl), double=(16, Int32sl), answers=(20, Array(3, Int32sl)), cube=(32, Int32sl),
+    board=(36, _BOARD), level=(92, Int32sl), equities=(152, Array(3, Float32l)),
 )  # fmt: skip
-_MOVE = Struct(
-    "before" / Pointer(9, _BOARD), "after" / Pointer(35, _BOARD), "mover" / Pointer(64, Int32sl),
-    "pairs" / Pointer(68, Array(8, Int32sl)), "dice" / Pointer(100, Array(2, Int32sl)),
-    "cube" / Pointer(108, Int32sl), "played" / Pointer(2308, Int8ub), "error" / Pointer(2480, Int32sl),
-    "count" / Pointer(188, Int32sl), "level" / Pointer(1280, Int32sl),
+_MOVE = _layout(
+    before=(9, _BOARD), after=(35, _BOARD), mover=(64, Int32sl), pairs=(68, Array(8, Int32sl)),
+    dice=(100, Array(2, Int32sl)), cube=(108, Int32sl), count=(188, Int32sl), level=(1280, Int32sl),
+    played=(2308, Int8ub), error=(2480, Int32sl),
 )  # fmt: skip
-_GAME_END = Struct(
-    "winner" / Pointer(24, Int32sl), "points" / Pointer(28, Int32sl), "how" / Pointer(32, Int32sl)
-)
+_GAME_END = _layout(winner=(24, Int32sl), points=(28, Int32sl), how=(32, Int32sl))
 _MAGIC = 0x494C4D44
 _PAIRS, _WORTH = struct.Struct("<8b"), struct.Struct("<f")  # of each play in the analysis
 
@@ -173,8 +187,8 @@ def _cube(record: bytes, walk: GameWalk, number: int) -> None:
     cube = _CUBE.parse(record)
     player = _player(cube.turn)
     _see(walk, cube.board, cube.cube, number)
-    rolling, taken, passed = equities = struct.unpack_from("<3f", record, 152)
-    known = cube.double >= 0 and passed == 1.0 and _finite(equities)
+    rolling, taken, passed = cube.equities
+    known = cube.double >= 0 and passed == 1.0 and _finite(cube.equities)
     walk.opinion = Opinion(ENGINE, cube_level=_level(cube.level), cube=(rolling, taken) if known else None)
     if cube.double == -1:
         walk.resign(player, number)
