@@ -40,6 +40,21 @@ class Decision:
         """Where the cube is for the side on roll: centered, owned or opponent."""
         return self.state.owner
 
+    @property
+    def name(self) -> str:
+        """Name of the player who decided, as in the file."""
+        return self.state.names[self.player]
+
+    @property
+    def game_number(self) -> int:
+        """Number of the game in the match, from 1."""
+        return self.game + 1
+
+    @property
+    def record_number(self) -> int:
+        """Number of the record in the game, from 1."""
+        return self.record + 1
+
 
 def state(match: Match, game: Game, record: Record) -> GameState:
     """Return the game state before a record (an event of a game) of a match, with cube and score."""

@@ -7,10 +7,11 @@ OGXM. Points are the player's own, 1 (the ace point) to 24; 25 is the bar and 0 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import takewhile, zip_longest
 from typing import Any, Literal
 
+from bgfmt.analysis.shapes import Plain
 from bgfmt.game.board import Position, Side
 from bgfmt.game.drawing import printable
 from bgfmt.game.identifiers import position_id
@@ -64,7 +65,7 @@ class Opinion:
 
 
 @dataclass(frozen=True)
-class Record:
+class Record(Plain):
     """One event of a game, and the board before it.
 
     kind : "play"; "dance", a roll without a legal play; "unplayed", a roll after which the game ended; "double",
@@ -124,7 +125,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Plain):
     """The end of a game as stated in the file.
 
     how : "pass", "single", "gammon", "backgammon", "match" (the whole match was resigned), or "" if not stated.
@@ -139,7 +140,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Rules:
+class Rules(Plain):
     """The rules of a match; None where the file does not state one.
 
     variation : "backgammon" or "nackgammon", which differ in the starting position only.
@@ -155,8 +156,10 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Game:
+class Game(Plain):
     """One game. `start` has player 0 first; `problems` are messages about contradictions in the file."""
+
+    FIELDS = "number scores crawford start=start.id result records problems"
 
     records: tuple[Record, ...]
     scores: tuple[int, int] = (0, 0)
@@ -174,27 +177,17 @@ class Game:
             return text
         return f"{text}, player {self.result.winner + 1} wins {self.result.points}"
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the game and its records as a dictionary for JSON."""
-        return {
-            "number": self.number,
-            "scores": list(self.scores),
-            "crawford": self.crawford,
-            "start": position_id(self.start),
-            "result": self.result and asdict(self.result),
-            "records": [record.as_dict() for record in self.records],
-            "problems": list(self.problems),
-        }
-
 
 @dataclass(frozen=True)
-class Match:
+class Match(Plain):
     """Games in order; `length` is 0 for money.
 
     headers : other facts about the match, under the file's own keys.
     unit : what `Record.at` counts: "line", "byte" or "record".
     notes : messages about contradictions outside of the games.
     """
+
+    FIELDS = "format players length rules event place date round headers unit games problems"
 
     players: tuple[str, str]
     length: int = 0
@@ -224,23 +217,6 @@ class Match:
     def records(self) -> Iterator[tuple[Game, Record]]:
         """Return an iterator over (game, record) of all games, in the order of the file."""
         return ((game, record) for game in self.games for record in game.records)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the whole match as a dictionary for JSON; positions are Position IDs with the side on roll first."""
-        return {
-            "format": self.format,
-            "players": list(self.players),
-            "length": self.length,
-            "rules": asdict(self.rules),
-            "event": self.event,
-            "place": self.place,
-            "date": self.date,
-            "round": self.round,
-            "headers": dict(self.headers),
-            "unit": self.unit,
-            "games": [game.as_dict() for game in self.games],
-            "problems": list(self.problems),
-        }
 
 
 # -- whether results, boards, cubes and scores agree --------------------------------------------------

@@ -277,7 +277,9 @@ def records(data: bytes, name: str, notes: list[str]) -> list[bytes]:
     name : for errors. notes : receives messages about problems.
     """
     if len(data) < _HEADER.size:
-        raise TruncatedError(name, _HEADER.size, len(data), "header")
+        raise FormatError(
+            f"{name}: byte {len(data)}: expected a header of {_HEADER.size} bytes, found the end"
+        )
     begin = sum(_HEADER.unpack_from(data))
     if begin >= len(data):
         raise TruncatedError(name, begin + 1, len(data), "header with its picture, and what follows,")

@@ -70,7 +70,7 @@ def _notes(report: MatchReport) -> dict[tuple[int, int], Note]:
 
 def _record(one: Judgement) -> bytes:
     decision = one.decision
-    skill = one.class_of("gnubg")
+    skill = one.class_gnubg
     if one.play and one.ranking:
         return play_record(decision.player, one.ranking, one.method, skill)
     if decision.kind == "beaver" or one.cube is None or one.cubeless is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,14 +15,13 @@ from bgfmt.analysis.choose import Asked
 from bgfmt.analysis.cube import TIE, CubeAction, MatchCube, values_after_play
 from bgfmt.analysis.insight import Insight, insight
 from bgfmt.analysis.library import Library
-from bgfmt.analysis.shapes import to_plain
+from bgfmt.analysis.shapes import Plain
 from bgfmt.analysis.solving import DEFAULT_LIMIT
 from bgfmt.analysis.sources import Calculate, Limits, Progress
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras.matches import plays
 from bgfmt.extras.matches.decisions import Decision
 from bgfmt.game.board import Position
-from bgfmt.game.identifiers import gnubg_id, position_id
 from bgfmt.game.moves import Move
 from bgfmt.game.state import GameState
 from bgfmt.met import Met
@@ -68,7 +67,7 @@ class CubeNumbers(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FileAnalysis:
+class FileAnalysis(Plain):
     """Comparison of the file's own analysis of a decision with ours; equities as those of a `Judgement`.
 
     best, best_equity, equity : its best choice, the equity of that and of what was done, by its numbers.
@@ -85,7 +84,7 @@ class FileAnalysis:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Judgement(Plain):
     """One decision and its loss. Most fields are those of a decision in docs/json.md.
 
     equity, best_equity, loss : of what was done, of the best choice, and the difference, never negative; None for an
@@ -103,6 +102,17 @@ class Judgement:
     ranking : for a play the best ones and the one made, each by its moves, its equity and that without a cube;
     cubeless : for a cube decision the equity without a cube. Both are looked up for gnubg's records only.
     """
+
+    FIELDS = (
+        "game=decision.game_number record=decision.record_number move=decision.move player=decision.player "
+        "name=decision.name decision=decision.kind kind position_id=decision.state.position.id "
+        "gnubg_id=decision.state.gnubg_id position=decision.state.position dice=decision.state.dice "
+        "cube=decision.state.cube_value cube_owner=decision.cube away=decision.state.away "
+        "crawford=decision.state.crawford did best verdict equity best_equity equity_lost=loss mwc best_mwc loss_mwc "
+        "loss_emg points_lost=points cubeless_equity_lost=cubeless_loss choices forced error close approximate "
+        "measure source table max_error gammons note method millipoints class_gnubg class_xg luck luck_mwc action "
+        "advice insight file_analysis=file"
+    )
 
     decision: Decision
     did: str
@@ -229,45 +239,30 @@ class Judgement:
             return None
         return next((name for name, least in CLASSES[program].items() if self.loss >= least), None)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the judgement as a dictionary for JSON; docs/json.md describes its keys."""
-        decision = self.decision
-        state = self.decision.state
+    @property
+    def kind(self) -> str:
+        """Kind of decision: "play" or "cube"."""
+        return "play" if self.play else "cube"
 
-        def values_of(names: str) -> dict[str, Any]:
-            return {name: to_plain(getattr(self, name)) for name in names.split()}
+    @property
+    def loss_emg(self) -> float | None:
+        """Loss in a match; None for money."""
+        return None if self.decision.state.money else self.loss
 
-        return (
-            {
-                "game": decision.game + 1,
-                "record": decision.record + 1,
-                "move": decision.move,
-                "player": decision.player,
-                "name": state.names[decision.player],
-                "decision": decision.kind,
-                "kind": "play" if self.play else "cube",
-                "position_id": position_id(state.position),
-                "gnubg_id": gnubg_id(state),
-                "position": str(state.position),
-                "dice": to_plain(state.dice),
-                "cube": state.cube_value,
-                "cube_owner": decision.cube,
-                "away": to_plain(state.away),
-                "crawford": state.crawford,
-            }
-            | values_of("did best verdict equity best_equity")
-            | {"equity_lost": self.loss}
-            | values_of("mwc best_mwc loss_mwc")
-            | {"loss_emg": None if state.money else self.loss, "points_lost": self.points}
-            | {"cubeless_equity_lost": self.cubeless_loss}
-            | values_of(
-                "choices forced error close approximate measure source table max_error gammons note method"
-            )
-            | {"millipoints": None if self.loss is None else 1000 * self.loss}
-            | {f"class_{program}": self.class_of(program) for program in CLASSES}
-            | values_of("luck luck_mwc action advice insight")
-            | {"file_analysis": self.file and asdict(self.file)}
-        )
+    @property
+    def millipoints(self) -> float | None:
+        """Loss in thousandths."""
+        return None if self.loss is None else 1000 * self.loss
+
+    @property
+    def class_gnubg(self) -> str | None:
+        """Class of the loss as gnubg names it."""
+        return self.class_of("gnubg")
+
+    @property
+    def class_xg(self) -> str | None:
+        """Class of the loss as eXtreme Gammon names it."""
+        return self.class_of("xg")
 
 
 #: most pairs of boards times cube states calculated for one question, a third of a second; what comes up later in

@@ -178,7 +178,7 @@ def _card(report: MatchReport, one: Judgement, base: str, *, named: bool) -> str
     state = one.decision.state
     file = f"{escaped(report.file)}, " if named else ""
     dice = f" {state.dice[0]}-{state.dice[1]}" if state.dice else ""
-    where = f"Game {decision.game + 1}, move {decision.move}"
+    where = f"Game {decision.game_number}, move {decision.move}"
     heading = f"{where}: {_player(state, decision.player)} {ACTIONS[decision.kind]}{dice}"
     certainty = text.certainty(one)
     said = [*text.explanation_lines(one), f"{certainty[:1].upper()}{certainty[1:]}."]
@@ -282,7 +282,7 @@ def _row(report: MatchReport, one: Judgement, base: str) -> list[str]:
     state = one.decision.state
     right = one.loss is not None and one.loss <= ERROR
     return [
-        _link(f"{decision.game + 1}.{decision.move}", report, one, base),
+        _link(f"{decision.game_number}.{decision.move}", report, one, base),
         _player(state, decision.player),
         f"{state.dice[0]}-{state.dice[1]}" if state.dice else "",
         escaped(one.did),

@@ -109,11 +109,11 @@ class Total:
     wrong_doubles = Figure(lambda one: one.error and one.did == "double", "wrong doubles")
     wrong_takes = Figure(lambda one: one.error and one.did in ("take", "beaver"), "wrong takes")
     wrong_passes = Figure(lambda one: one.error and one.did == "pass", "wrong passes")
-    doubtful = Figure(lambda one: one.class_of("gnubg") == "doubtful", "doubtful")
-    bad = Figure(lambda one: one.class_of("gnubg") == "bad", "bad")
-    very_bad = Figure(lambda one: one.class_of("gnubg") == "very bad", "very bad")
-    xg_errors = Figure(lambda one: one.class_of("xg") is not None, "XG errors")
-    xg_blunders = Figure(lambda one: one.class_of("xg") == "blunder", "XG blunders")
+    doubtful = Figure(lambda one: one.class_gnubg == "doubtful", "doubtful")
+    bad = Figure(lambda one: one.class_gnubg == "bad", "bad")
+    very_bad = Figure(lambda one: one.class_gnubg == "very bad", "very bad")
+    xg_errors = Figure(lambda one: one.class_xg is not None, "XG errors")
+    xg_blunders = Figure(lambda one: one.class_xg == "blunder", "XG blunders")
     file_judged = Figure(lambda one: one.file is not None)
     file_differs = Figure(lambda one: one.file is not None and one.file.differs, "file differs")
     rolls = Figure(lambda one: one.luck is not None)
@@ -331,6 +331,6 @@ def judge_match(
             if isinstance(error, BeyondMetError):
                 odd[str(error)] = None
         except PositionError as error:
-            odd[f"game {decision.game + 1}: {error}"] = None
+            odd[f"game {decision.game_number}: {error}"] = None
     report.odd += odd
     return report

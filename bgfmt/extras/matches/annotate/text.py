@@ -183,11 +183,11 @@ def race_line(total: Total) -> str:
 
 def where(one: Judgement) -> str:
     """Format where a decision was made: game, move, record, player and dice."""
-    state = one.decision.state
-    dice = f", roll {state.dice[0]}{state.dice[1]}" if state.dice else ""
-    name = printable(state.names[one.decision.player])
-    move = f"game {one.decision.game + 1} move {one.decision.move} record {one.decision.record + 1}"
-    return f"{move}, {name}{dice}"
+    decision = one.decision
+    dice = decision.state.dice
+    roll = f", roll {dice[0]}{dice[1]}" if dice else ""
+    move = f"game {decision.game_number} move {decision.move} record {decision.record_number}"
+    return f"{move}, {printable(decision.name)}{roll}"
 
 
 def score(one: Judgement) -> str:
@@ -227,7 +227,7 @@ def match_lines(report: MatchReport) -> Iterator[str]:
         state = one.decision.state
         dice = f"{state.dice[0]}{state.dice[1]}" if state.dice else "--"
         yield (
-            f"game {decision.game + 1} move {decision.move:3d} record {decision.record + 1:3d}  "
+            f"game {decision.game_number} move {decision.move:3d} record {decision.record_number:3d}  "
             f"{state.gnubg_id}  "
             f"{report.names[decision.player]} {dice}  {line(one)}"
         )
