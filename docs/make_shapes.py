@@ -58,10 +58,10 @@ def markdown(shape: type[Plain]) -> str:
             repeated.setdefault((heading, kind), []).append(name)
         else:
             about = one.about.removesuffix(".")  # a single sentence in a table needs none
-            if described and described[-1][1:] == (_words(one.type), about):
+            if described and described[-1][1:] == (_words(one.schema), about):
                 described[-1][0].append(name)
             else:
-                described.append(([name], _words(one.type), about))
+                described.append(([name], _words(one.schema), about))
     rows = ["| field | type | meaning |", "| --- | --- | --- |"]
     rows += [f"| {', '.join(names)} | `{kind}` | {about} |" for names, kind, about in described]
     for (heading, kind), names in repeated.items():
@@ -75,15 +75,16 @@ def _described(shape: type[Plain], field: shapes.Entry) -> tuple[str, str]:
 
     A field that may be missing is never null.
     """
-    if field.name == "position" and _words(field.type) == "string":
+    if field.name == "position" and _words(field.schema) == "string":
         return _COMMON, ""
     names = _PAGE[: _PAGE.index(shapes.name_of(shape))]
     for before in (shapes.SHAPES[name] for name in names):
         for other in shapes.entries(before):
             if (other.name, other.about) == (field.name, field.about):
-                kind = _words(field.type)
-                there = other.type._replace(nullable=False) if field.optional else other.type
-                return _title(before), "" if kind == _words(there) else kind
+                kind = _words(field.schema)
+                there = _words(other.schema)
+                there = there.removesuffix(" or null") if field.optional else there
+                return _title(before), "" if kind == there else kind
     return "", ""
 
 
@@ -96,14 +97,25 @@ def _title(shape: type[Plain]) -> str:
     return shape.TITLE or " ".join(words).capitalize()
 
 
-def _words(of: shapes.Type) -> str:
-    if of.kind == "shape":
-        text = " or ".join(map(_title, of.shapes))
-    elif of.of:
-        text = f"[{_words(of.of)}]" if of.kind == "list" else f"{{{_words(of.of)}}}"
+def _split(of: shapes.Schema) -> tuple[list[str], str, bool]:
+    """The names of the shapes in a schema, the type of another one, and whether it may be null."""
+    several = of.get("anyOf", [of])
+    names = [one["$ref"].rpartition("/")[2] for one in several if "$ref" in one]
+    kinds = [of["type"]] if isinstance(of.get("type"), str) else [*of.get("type", ())]
+    return names, kinds[0] if kinds else "", {"type": "null"} in several or "null" in kinds
+
+
+def _words(of: shapes.Schema) -> str:
+    names, kind, nullable = _split(of)
+    if names:
+        text = " or ".join(_title(shapes.SHAPES[name]) for name in names)
+    elif kind == "array":
+        text = f"[{_words(of['items'])}]"
+    elif kind == "object":
+        text = f"{{{_words(of['additionalProperties'])}}}"
     else:
-        text = of.kind
-    return text + " or null" * of.nullable
+        text = "probability" if "maximum" in of else kind
+    return text + " or null" * nullable
 
 
 def option_table(names: Iterable[str], *, http: bool = False) -> str:
@@ -148,22 +160,25 @@ def typescript(shape: type[Plain]) -> str:
     lines = [f"/** {(shape.__doc__ or '').partition(chr(10))[0]} */", f"export interface {name} {{"]
     for one in shapes.entries(shape):
         full = f"{name}.{one.name}"
-        kind = _JS.get(full) or _JS.get(one.name) or _typed(one.type)
+        kind = _JS.get(full) or _JS.get(one.name) or _typed(one.schema)
         optional = one.optional and full not in _JS
         lines += [f"  /** {one.about} */", f"  {one.name}{'?' * optional}: {kind};"]
     return "\n".join([*lines, "}"])
 
 
-def _typed(of: shapes.Type) -> str:
-    if of.kind == "shape":
-        text = " | ".join(map(shapes.name_of, of.shapes))
-    elif of.of:
-        text = f"{_typed(of.of)}[]" if of.kind == "list" else f"Record<string, {_typed(of.of)}>"
-    elif of.choices:
-        text = " | ".join(f'"{choice}"' for choice in of.choices)
+def _typed(of: shapes.Schema) -> str:
+    names, kind, nullable = _split(of)
+    if names:
+        text = " | ".join(names)
+    elif kind == "array":
+        text = f"{_typed(of['items'])}[]"
+    elif kind == "object":
+        text = f"Record<string, {_typed(of['additionalProperties'])}>"
+    elif "enum" in of:
+        text = " | ".join(f'"{choice}"' for choice in of["enum"] if choice is not None)
     else:
-        text = of.kind if of.kind in ("string", "boolean") else "number"
-    return text + " | null" * of.nullable
+        text = kind if kind in ("string", "boolean") else "number"
+    return text + " | null" * nullable
 
 
 # -- the files -----------------------------------------------------------------------------------------------

@@ -52,39 +52,24 @@ SHAPES: dict[str, type[Plain]] = {
 }
 
 
-class Type(NamedTuple):
-    """The type of a value in JSON.
-
-    kind : "string", "integer", "number", "probability" (a number from 0 to 1), "boolean", "list", "object" (whose
-        keys are names) or "shape" (an object of one of `SHAPES`).
-    of : the type of the entries of a list or object.
-    shapes : the classes of answers that it may be.
-    choices : the texts that it may be.
-    """
-
-    kind: str
-    of: Any = None
-    shapes: tuple[type[Plain], ...] = ()
-    choices: tuple[str, ...] = ()
-    nullable: bool = False
-
-
 class Entry(NamedTuple):
-    """A field of a shape: its name, whether it may be missing, its type and its description."""
+    """A field of a shape: its name, whether it may be missing, its JSON Schema and its description."""
 
     name: str
     optional: bool
-    type: Type
+    schema: Schema
     about: str
 
 
 def entries(shape: type[Plain]) -> list[Entry]:
-    """Return the fields of a class of answers with their types and descriptions, in the order of its JSON."""
+    """Return the fields of a class of answers with their schemas and descriptions, in the order of its JSON.
+
+    A field that may be missing is never null.
+    """
     out = []
     for name, path, optional, _ in shape.fields:
         hint, about = _hint(shape, path)
-        kind = _type(hint)
-        out.append(Entry(name, optional, kind._replace(nullable=kind.nullable and not optional), about))
+        out.append(Entry(name, optional, _schema(hint, null=not optional), about))
     return out
 
 
@@ -108,36 +93,46 @@ def _hint(owner: Any, path: str) -> tuple[Any, str]:
     return hint, next((one for one in getattr(hint, "__metadata__", ()) if one != CHANCE), "")
 
 
-def _type(hint: Any, chance: bool = False) -> Type:
-    """Return the type in JSON of an annotation; `chance` if a number in it is a probability."""
+def _schema(hint: Any, chance: bool = False, null: bool = True) -> Schema:
+    """Return the JSON Schema of an annotation.
+
+    chance : whether a number in it is a probability. null : whether null is allowed if the annotation has None.
+    """
     origin = get_origin(hint)
     arguments = get_args(hint)
     if origin is Annotated:
-        return _type(arguments[0], chance or CHANCE in hint.__metadata__)
+        return _schema(arguments[0], chance or CHANCE in hint.__metadata__, null)
     if origin in (Union, types.UnionType):
-        several = [_type(one, chance) for one in arguments if one is not type(None)]
-        shapes = tuple(shape for one in several for shape in one.shapes)
-        return several[0]._replace(shapes=shapes, nullable=type(None) in arguments)
-    number = Type("probability" if chance else "number")
-    simple = {
-        str: "string",
-        Position: "string",
-        Side: "string",
-        bool: "boolean",
-        int: "integer",
-        float: number.kind,
-    }
+        several = [_schema(one, chance) for one in arguments if one is not type(None)]
+        nullable = null and type(None) in arguments
+        return _union(several, nullable)
+    number = {"type": "number"} | ({"minimum": 0, "maximum": 1} if chance else {})
+    simple = {str: "string", Position: "string", Side: "string", bool: "boolean", int: "integer"}
     if hint in simple:
-        return Type(simple[hint])
+        return {"type": simple[hint]}
+    if hint is float:
+        return number
     if origin is Literal:
-        return Type("string", choices=arguments)
+        return {"type": "string", "enum": list(arguments)}
     if origin is Mapping:
-        return Type("object", of=_type(arguments[1]))
+        return {"type": "object", "additionalProperties": _schema(arguments[1])}
     if origin in (list, tuple, Sequence):
-        return Type("list", of=_type(arguments[0]))
+        return {"type": "array", "items": _schema(arguments[0])}
     if isinstance(hint, type) and issubclass(hint, Plain):
-        return Type("shape", shapes=(hint,))
-    return Type("list", of=number)  # an array
+        return ref(name_of(hint))
+    return {"type": "array", "items": number}  # an array of NumPy
+
+
+def _union(several: list[Schema], nullable: bool) -> Schema:
+    """Return the JSON Schema of a value of one of several classes of answers, or of one other type, or null."""
+    first = several[0]
+    if "$ref" in first:
+        several += [{"type": "null"}] * nullable
+        return first if len(several) == 1 else {"anyOf": several}
+    if not nullable:
+        return first
+    choices = {"enum": [*first["enum"], None]} if "enum" in first else {}
+    return first | {"type": [first["type"], "null"]} | choices
 
 
 def name_of(shape: type[Plain]) -> str:
@@ -157,7 +152,7 @@ def schema_of(shape: type[Plain]) -> Schema:
     return {
         "type": "object",
         "description": (shape.__doc__ or "").partition("\n\n")[0],
-        "properties": {one.name: _schema(one.type) | {"description": one.about} for one in fields},
+        "properties": {one.name: one.schema | {"description": one.about} for one in fields},
         "required": [one.name for one in fields if not one.optional],
     }
 
@@ -165,22 +160,6 @@ def schema_of(shape: type[Plain]) -> Schema:
 def ref(name: str) -> Schema:
     """Return a JSON Schema reference to the schema of this name in an OpenAPI document."""
     return {"$ref": f"#/components/schemas/{name}"}
-
-
-def _schema(of: Type) -> Schema:
-    """Return the JSON Schema of a type."""
-    if of.kind == "shape":
-        several: list[Schema] = [*(ref(name_of(one)) for one in of.shapes), *[{"type": "null"}] * of.nullable]
-        return several[0] if len(several) == 1 else {"anyOf": several}
-    if of.kind == "list":
-        out: Schema = {"type": "array", "items": _schema(of.of)}
-    elif of.kind == "object":
-        out = {"type": "object", "additionalProperties": _schema(of.of)}
-    else:
-        out = {"type": "number" if of.kind == "probability" else of.kind}
-    if of.choices:
-        out["enum"] = [*of.choices, *[None] * of.nullable]
-    return {**out, "type": [out["type"], "null"]} if of.nullable else out
 
 
 def schema_of_option(option: QuestionOption) -> Schema:
