@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -83,7 +84,8 @@ def check(file: str, until: str, as_json: bool) -> int:
         return examination.exit_code
     click.echo(f"{file}: {examination.title}")
     rows = [("refused", reason) for reason in examination.refusals]
-    rows += [("slot", ", or ".join(SLOTS[slot] for slot in examination.slots))] * bool(examination.slots)
+    if examination.slots:
+        rows.append(("slot", ", or ".join(SLOTS[slot] for slot in examination.slots)))
     rows += [("verified", examination.verdict), *(("note", note) for note in examination.warnings)]
     rows += [(host, f"{verdict} ({HOSTS[host]})") for host, verdict in examination.hosts.items()]
     for label, text in rows:
@@ -120,17 +122,11 @@ def install(file: str, slot: str | None, link: bool, until: str, as_json: bool, 
         click.echo(f"  note: {note}")
     for command in done.start:
         click.echo(f"  start with: {command}")
-    click.echo(
-        f"  undo with: {shlex.join(['bgfmt', 'gnubg', 'uninstall', done.slot, *_where_words(**where)])}"
-    )
+    options_of_place = {"--host": where["host"], "--dir": where["folder"]}
+    words = [word for option in options_of_place.items() if option[1] for word in option]
+    undo = shlex.join(["bgfmt", "gnubg", "uninstall", done.slot, *words, *["--user"] * where["user"]])
+    click.echo(f"  undo with: {undo}")
     return 0
-
-
-def _where_words(host: str | None, folder: str | None, user: bool) -> list[str]:
-    """Return the options with which another command finds the same place."""
-    words = ["--host", host] if host else []
-    words += ["--dir", folder] if folder else []
-    return words + ["--user"] * user
 
 
 @gnubg.command()
@@ -326,16 +322,14 @@ def ubgi(
 def _check_engine(command: str, versions: Sequence[str]) -> int:
     """Print how an engine answers the corpora of these versions; return 1 where it fails a case."""
     outcomes = conformance.check(command, versions)
-    for version in dict.fromkeys(one.case.version for one in outcomes):
-        cases = [one for one in outcomes if one.case.version == version]
-        click.echo(f"UBGI {version}")
+    for version, level in sorted({(one.case.version, one.case.level) for one in outcomes}):
+        cases = [one for one in outcomes if (one.case.version, one.case.level) == (version, level)]
         for one in cases:
             why = f": {printable(one.why)}" if one.why else ""
-            click.echo(f"{one.verdict:8} level {one.case.level}  {one.case.name}{why}")
-        for level in sorted({one.case.level for one in cases}):
-            verdicts = [one.verdict for one in cases if one.case.level == level]
-            click.echo(
-                f"level {level}: {verdicts.count('ok')} of {len(verdicts)}, {verdicts.count('refused')} refused, "
-                f"{verdicts.count('failed')} failed"
-            )
+            click.echo(f"{one.verdict:8} level {level}  {one.case.name}{why}")
+        verdicts = Counter(one.verdict for one in cases)
+        click.echo(
+            f"UBGI {version}, level {level}: {verdicts['ok']} of {len(cases)} ok, {verdicts['refused']} refused, "
+            f"{verdicts['failed']} failed"
+        )
     return int(any(one.verdict == "failed" for one in outcomes))

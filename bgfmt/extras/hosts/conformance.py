@@ -262,29 +262,6 @@ def check_silence(answers: list[str]) -> str:
     return "" if answers == ["readyok"] else f"expected no answer, found {answers[0][:60]!r}"
 
 
-def check_eval(answers: list[str]) -> str:
-    """Return what is wrong with an answer whose last line must be `eval` and pairs of a name and a number."""
-    words = answers[-1].split()
-    try:
-        pairs = {name: float(value) for name, value in zip(words[1::2], words[2::2], strict=True)}
-    except ValueError:
-        pairs = {}
-    if words[:1] != ["eval"] or not {"win", "equity", "mwc"} & set(pairs):
-        return f"expected eval and pairs of win, equity or mwc and a number, found {answers[-1][:60]!r}"
-    sound = all(0 <= pairs.get(name, 0.5) <= 1 for name in ("win", "mwc"))
-    return "" if sound else "a probability is not between 0 and 1"
-
-
-def check_info(answers: list[str]) -> str:
-    """Return what is wrong with an answer that must have `info` lines before a play, "" if nothing.
-
-    An engine that does not announce the option `Info` need not have them.
-    """
-    if not any(line.startswith("option name Info ") for line in answers):
-        return ""
-    return expect("info .*", "bestmove .*")(answers)
-
-
 def check_keys(answers: list[str]) -> str:
     """Return what is wrong with the answer to `keys`: "" if its lines are well-formed and list each key once."""
     lines = [line for line in answers if line]
@@ -344,6 +321,7 @@ def list_core(version: str) -> Iterator[_Row]:
     for dice in BAD_DICE:
         yield 0, f"bad dice {dice}", f"{_AT_RACE};dice {dice}{at_go}", bad_value
     yield 0, "goes on after errors", "isready", expect("readyok")
+    yield 0, "new game", "newgame;isready", check_silence
     yield 1, "cube", f"{_AT_RACE};{go} cube", expect(_DOUBLING)
     for who, xgid in XGIDS.items():
         commands = f"{_AT_RACE};dice 3 1;position xgid {xgid};{go} chequer"
@@ -352,24 +330,12 @@ def list_core(version: str) -> Iterator[_Row]:
 
 def list_01() -> Iterator[_Row]:
     """Yield the test cases that only version 0.1 has."""
-    at_score = f"newsession length 5;score 3 1;{_AT_RACE}"
     yield 0, "no position after newgame", "newgame;dice 3 1;go role chequer", expect(ERRORS[V01])
     yield 1, "take", f"{_DOUBLED};go role cube", expect("bestcube (take|drop)")
-    yield 1, "new session", "newsession length 5;isready", check_silence
-    yield 1, "cube at a score", f"{at_score};go role cube", expect(_DOUBLING)
-    none = expect("bestcube nodouble")
-    yield 1, "no double of the other's cube", f"{at_score};cube 2 opponent;go role cube", none
-    crawford = f"newsession length 5;score 4 1;crawford on;{_AT_RACE};go role cube"
-    yield 1, "no double in the Crawford game", crawford, none
-    yield 2, "turn before the roll", f"{_AT_RACE};go role turn", expect("bestturn (double|roll)")
+    yield 1, "turn before the roll", f"{_AT_RACE};go role turn", expect("bestturn (double|roll)")
     rolled = expect_play(from_gnubg_id(RACE).rolled((2, 1)), "bestturn (.*)")
-    yield 2, "turn after the roll", f"{_AT_RACE};dice 2 1;go role turn", rolled
-    yield 2, "the other side's turn", f"{_AT_RACE};turn;go role cube", expect(_DOUBLING)
-    yield 2, "eval", f"newsession;{_AT_RACE};eval", check_eval
-    yield 2, "eval at a score", f"{at_score};eval", check_eval
-    info = f"ubgi;setoption name Info value on;{_AT_RACE};dice 2 1;go role chequer"
-    yield 2, "info lines", info, check_info
-    yield 2, "unknown option", "setoption name Frobnicate value 1", expect(f"{ERRORS[V01]}|")
+    yield 1, "turn after the roll", f"{_AT_RACE};dice 2 1;go role turn", rolled
+    yield 1, "unknown option", "setoption name Frobnicate value 1", expect(f"{ERRORS[V01]}|")
 
 
 def list_02() -> Iterator[_Row]:
@@ -387,7 +353,6 @@ def list_02() -> Iterator[_Row]:
     yield 0, "no position after a bad one", after_bad, bad_state
     yield 0, "go without dice", f"newgame;{_AT_RACE};go chequer", bad_state
     yield 0, "go without a position", "newgame;go chequer", bad_state
-    yield 0, "new game", "newgame;isready", check_silence
     yield 0, "get of an unknown key", "get frobnicate.key", error
     yield 0, "set of an unknown key", "set frobnicate.key 1", error
     yield 1, "pending double", f"newgame;{_DOUBLED};go cube", expect("error unsupported.*")

@@ -172,8 +172,8 @@ async def call(name: str, arguments: dict[str, Any], databases: Sequence[str]) -
     command = TOOLS.get(name)
     if command is None:
         return _refused(f"no tool {name[:40]!r}")
-    worst = jsonschema.Draft202012Validator(tool(name, command).input_schema)
-    for error in worst.iter_errors(arguments):
+    schema = tool(name, command).input_schema
+    if error := next(jsonschema.Draft202012Validator(schema).iter_errors(arguments), None):
         return _refused(f"{'.'.join(map(str, error.path)) or name}: {error.message}")
     try:
         check_texts(arguments)
@@ -191,8 +191,8 @@ async def call(name: str, arguments: dict[str, Any], databases: Sequence[str]) -
     first = answer.get("answers", [answer])[0]
     if "error" in first:
         return _refused(first["error"]["message"])
-    said = done.stderr.decode("utf-8", "replace").splitlines()
-    texts = json.dumps(answer, ensure_ascii=False), *(line for line in said if line.startswith("bgfmt: "))
+    notes = [one for one in done.stderr.decode("utf-8", "replace").splitlines() if one.startswith("bgfmt: ")]
+    texts = [json.dumps(answer, ensure_ascii=False), *notes]
     content: Any = [types.TextContent(type="text", text=text) for text in texts]
     return types.CallToolResult(content=content, structured_content=answer)
 
@@ -267,10 +267,12 @@ def replace_surrogates(line: str) -> str:
 
 def invalid_message(line: str) -> dict[str, Any]:
     """Return the JSON-RPC error for a line that is no message: -32700 if it is no JSON, else -32600 with its id."""
+    error = {"code": -32600, "message": "not a JSON-RPC message"}
+    value = None
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
-        return {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "no JSON"}}
+        error = {"code": -32700, "message": "no JSON"}
     number = value.get("id") if isinstance(value, dict) else None
     number = number if isinstance(number, (int, str)) else None
-    return {"jsonrpc": "2.0", "id": number, "error": {"code": -32600, "message": "not a JSON-RPC message"}}
+    return {"jsonrpc": "2.0", "id": number, "error": error}

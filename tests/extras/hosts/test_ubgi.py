@@ -123,6 +123,34 @@ def test_refusals(engine: Engine, table: object) -> None:
     assert engine.reply("setoption name Threads value 4")[0].startswith("error bad_argument")
 
 
+@pytest.mark.slow
+def test_extensions(engine: Engine) -> None:
+    race = "position gnubgid tw8AANg7AAAAAA"
+    for line in ("newsession length 5", "score 3 1", race):
+        assert engine.reply(line) == []
+    assert engine.reply("go role cube")[0] in ("bestcube double", "bestcube nodouble")
+    word, mwc, value, equity, emg = engine.reply("eval")[0].split()
+    assert (word, mwc, equity) == ("eval", "mwc", "equity")
+    assert 0.5 < float(value) < 1
+    assert -1 < float(emg) < 1.5
+    assert engine.reply("cube 2 opponent") == []
+    assert engine.reply("go role cube") == ["bestcube nodouble"]
+    for line in ("newsession length 5", "score 4 1", "crawford on", race):
+        assert engine.reply(line) == []
+    assert engine.reply("go role cube") == ["bestcube nodouble"]
+    assert engine.reply("score 5 1")[0].startswith("error bad_argument")
+    assert engine.reply("newsession") == engine.reply(race) == []
+    said = engine.reply("eval")[0].split()
+    assert said[1::2] == ["win", "cubeless", "equity"]
+    assert engine.reply("turn") == []
+    assert engine.reply("go role cube")[0].startswith("bestcube ")
+    assert engine.reply("setoption name Info value on") == engine.reply("dice 2 1") == []
+    *info, best = engine.reply("go role chequer")
+    assert info
+    assert all(line.startswith("info multipv ") for line in info)
+    assert best.startswith("bestmove ")
+
+
 def test_older_draft(engine: Engine) -> None:
     state = GameState(sides(Position(Side(1, 1), Side(3, 2))), dice=(2, 1))
     assert engine.reply(xgid(state)) == ["2/off 1/off"]

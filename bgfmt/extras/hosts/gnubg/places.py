@@ -52,7 +52,7 @@ def place(host: str | None = None, folder: PathLike | None = None, *, user: bool
         own: tuple[Path, ...] = ()
         with suppress(InstallError):
             own = own_folders(host)
-        private = folder.resolve() not in {path.resolve() for path in own if own[0].is_dir()}
+        private = folder.resolve() not in [path.resolve() for path in own if path.is_dir()]
         return Place(host, folder, folder, private)
     if user:
         home = user_data() / "bgfmt" / host

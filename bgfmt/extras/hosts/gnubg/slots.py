@@ -100,12 +100,7 @@ def _slot(examined: Examination, slot: str | None, host: str) -> str:
     if verdict.startswith("no"):
         raise InstallError(f"{examined.file}: {HOSTS[host]}: {verdict}")
     if slot is None:
-        slot = next((one for one in examined.slots if one in HOST_SLOTS[host]), None)
-        if slot is None:
-            raise InstallError(
-                f"{examined.file}: {HOSTS[host]} has no slot for a table of this kind and size"
-            )
-        return slot
+        return examined.slots[0]
     slot = _parse_slot(slot)
     if slot not in examined.slots:
         kind = gnubg_check.KINDS[examined.kind]
