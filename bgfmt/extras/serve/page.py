@@ -10,7 +10,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -88,10 +88,7 @@ def digest() -> str:
 
     So a new version has new addresses, and modules can import each other by relative names.
     """
-    made = hashlib.sha256()
-    for name, data in sorted(assets().items()):
-        made.update(name.encode() + b"\0" + data)
-    return made.hexdigest()[:16]
+    return hashlib.sha256(repr(sorted(assets().items())).encode()).hexdigest()[:16]
 
 
 def html(mode: str, *, title: str = "", connect: tuple[str, ...] = ()) -> bytes:
@@ -99,22 +96,21 @@ def html(mode: str, *, title: str = "", connect: tuple[str, ...] = ()) -> bytes:
 
     mode : "serve" (the page of `bgfmt serve`) or "site" (static files). connect : origins of tables on other servers.
     """
-    text = (FOLDER / "index.html").read_text("utf-8")
-    text = text.replace('content="serve"', f'content="{mode}"').replace("assets/", f"assets/{digest()}/")
-    if title:
-        text = text.replace("<title>Bearoff", f"<title>{escape(title)} · Bearoff")
+    policy = links = ""
     if mode == "site":
-        policy = POLICY.format(connect="".join(f" {origin}" for origin in connect)) + INSTALLED
-        meta = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'
-        text = text.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}')
+        allowed = POLICY.format(connect="".join(f" {origin}" for origin in connect)) + INSTALLED
+        policy = f'<meta http-equiv="Content-Security-Policy" content="{escape(allowed)}">\n'
         modules = [name for name in assets() if name.endswith(".js") and name not in (START, *LATER)]
         links = (SITE / "links.html").read_text("utf-8")
         links += "".join(MODULE.format(digest=digest(), name=name) for name in modules)
-        text = text.replace('<link rel="stylesheet"', f'{links}<link rel="stylesheet"')
-        before, _, rest = text.partition("<noscript>")  # a static folder has no API to name
-        told = '<p class="notice">This page needs JavaScript. Its tables are in the folder tables/.</p>'
-        text = f"{before}<noscript>{told}</noscript>{rest.partition('</noscript>')[2]}"
-    return text.encode()
+    before = f"{escape(title)} · " if title else ""
+    marks = {"MODE": mode, "TITLE": before, "POLICY": policy, "LINKS": links, "DIGEST": digest()}
+    return fill(FOLDER / "index.html", marks).encode()
+
+
+def fill(path: Path, marks: Mapping[str, str]) -> str:
+    """Return the text of a file in which each mark @NAME@ is replaced by the text of that name."""
+    return re.sub("@([A-Z]+)@", lambda mark: marks[mark[1]], path.read_text("utf-8"))
 
 
 # -- the page and tables as a folder of files that any web server can send -------------------------------
@@ -199,7 +195,7 @@ def write(
         for one in holdings:
             _check_readable(one)
         with new_folder(target, force=True) as made, system.report_errors_as(target):
-            _fill(made, holdings, links, title, part, progress)
+            _write_page(made, holdings, links, title, part, progress)
             if met:
                 (made / "met").mkdir()
                 shutil.copyfile(METS / MET, made / "met" / MET)
@@ -221,7 +217,7 @@ def _check_readable(held: Holding) -> None:
         )
 
 
-def _fill(
+def _write_page(
     made: Path, holdings: Holdings, links: list[Link], title: str, part: int | None, progress: Told
 ) -> None:
     addresses = [urlsplit(link.url) for link in links]
@@ -232,13 +228,11 @@ def _fill(
     for name, data in assets().items():
         (folder / name).write_bytes(data)
     entries = []
-    if len(holdings):
-        (made / "tables").mkdir()
+    (made / "tables").mkdir()
     for held in holdings:
         source = Path(held.database.source.path or held.database.name)
         if part is not None and held.size > part:
-            parts = cut(source, made / "tables", held.name, part, progress)
-            entries.append(held.entry(None) | parts)
+            entries.append(held.entry(None) | cut(source, made / "tables", held.name, part, progress))
         else:
             shutil.copyfile(source, made / "tables" / held.name)
             entries.append(held.entry(f"tables/{quote(held.name)}"))
@@ -256,19 +250,18 @@ def _fill(
 def _write_installable(made: Path, title: str) -> None:
     """Write what a browser needs to install the page, and to show it offline."""
     (made / "icon.svg").write_bytes((SITE / "icon.svg").read_bytes())
-    name = f"{title} · Bearoff tablebase" if title else "Bearoff tablebase"
-    text = (SITE / "manifest.webmanifest").read_text("utf-8")
-    for mark, said in (("@NAME@", name), ("@SHORT@", title[:24] or "Bearoff")):
-        text = text.replace(mark, json.dumps(said, ensure_ascii=False)[1:-1])
-    (made / "manifest.webmanifest").write_text(text, "utf-8")
+    names = {
+        "NAME": f"{title} · Bearoff tablebase" if title else "Bearoff tablebase",
+        "SHORT": title[:24] or "Bearoff",
+    }
+    marks = {key: json.dumps(name, ensure_ascii=False)[1:-1] for key, name in names.items()}
+    (made / "manifest.webmanifest").write_text(fill(SITE / "manifest.webmanifest", marks), "utf-8")
     shell = ["index.html", "site.json", "mets.json", "manifest.webmanifest", "icon.svg"]
     shell += [f"assets/{digest()}/{name}" for name in assets()]
-    every = hashlib.sha256()
-    for one in shell:
-        every.update((made / one).read_bytes())
+    every = hashlib.sha256(b"".join((made / one).read_bytes() for one in shell)).hexdigest()
     shell[0] = "./"  # as which the page is asked for
-    text = (SITE / "sw.js").read_text("utf-8").replace("@DIGEST@", every.hexdigest()[:16])
-    (made / "sw.js").write_text(text.replace("@FILES@", json.dumps(shell)), "utf-8")
+    marks = {"DIGEST": every[:16], "FILES": json.dumps(shell)}
+    (made / "sw.js").write_text(fill(SITE / "sw.js", marks), "utf-8")
 
 
 def part_size(most: int) -> int:
