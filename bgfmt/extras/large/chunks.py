@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -90,44 +91,29 @@ class Folder:
             return -1
 
     def sizes(self, prefix: str) -> dict[str, int]:
-        """Return the size in bytes of every object whose key begins with ``prefix/``, by key."""
-        pieces = (p for p in Path(self.path, prefix).rglob("*") if p.suffix != ".part")
-        files = (p for p in pieces if p.is_file() and not p.is_symlink())
-        return {p.relative_to(self.path).as_posix(): p.stat().st_size for p in files}
+        """Return the size in bytes of every object whose key begins with ``prefix/``, by key; -1 if it is no file.
 
-    def list_foreign(self) -> list[tuple[str, str]]:
-        """Return (key, description) of files in the folder that are neither objects nor unfinished objects.
-
-        These are links, pipes, devices and other `.part` files.
+        Unfinished objects are left out.
         """
-        found = []
-        for path in sorted(Path(self.path).rglob("*")):
-            key = path.relative_to(self.path).as_posix()
-            if path.is_symlink():
-                found.append((key, f"a symbolic link to {os.readlink(path)}"))
-            elif not path.is_dir() and not path.is_file():
-                found.append((key, "no regular file"))
-            elif path.suffix == ".part" and not UNFINISHED_NAME.fullmatch(path.name):
-                found.append((key, "no piece begun by a writer"))
+        pieces = (p for p in Path(self.path, prefix).rglob("*") if not UNFINISHED_NAME.fullmatch(p.name))
+        found = {}
+        for path in pieces:
+            if path.is_symlink() or not path.is_dir():
+                regular = path.is_file() and not path.is_symlink()
+                found[path.relative_to(self.path).as_posix()] = path.stat().st_size if regular else -1
         return found
 
-    def remove_one(self, key: str) -> None:
-        """Remove an object and what killed writers left of it (`.part` files), then its folder if that is empty.
-
-        key : name of the object, its parts joined with ``/``.
-        """
-        with contextlib.suppress(OSError):
-            for name in os.listdir(self.path):
-                if name == key or (name.startswith(f"{key}.") and name.endswith(".part")):
-                    os.unlink(self._name(name))
-            os.rmdir(self.path)
-
-    def remove(self, prefix: str) -> None:
-        """Remove all objects whose key begins with ``prefix/``, unfinished ones included."""
-        for folder, _, names in os.walk(self._name(prefix), topdown=False):
+    def remove(self, *keys: str) -> None:
+        """Remove objects, all objects in a folder ``key/``, and unfinished ones of both, then the folder if empty."""
+        names = os.listdir(self.path) if os.path.isdir(self.path) else []
+        for key in keys:
             for name in names:
-                os.unlink(os.path.join(folder, name))
-            os.rmdir(folder)
+                if name == key or (name.startswith(f"{key}.") and UNFINISHED_NAME.fullmatch(name)):
+                    path = Path(self.path, name)
+                    remove = shutil.rmtree if path.is_dir() and not path.is_symlink() else os.unlink
+                    remove(path)
+        with contextlib.suppress(OSError):  # something else is in it
+            os.rmdir(self.path)
 
     def sweep(self) -> None:
         """Remove unfinished objects (`.part` files) left by killed writers of this machine."""
@@ -159,10 +145,6 @@ class Remote(Folder):
     def sweep(self) -> None:
         """Do nothing: objects of an object store appear whole, so none is unfinished."""
 
-    def list_foreign(self) -> list[tuple[str, str]]:
-        """Return an empty list: an object store has neither links nor unfinished objects."""
-        return []
-
     def write(self, key: str, parts: list[bytes | memoryview]) -> None:
         self.files.pipe_file(self._name(key), b"".join(parts))
 
@@ -179,13 +161,10 @@ class Remote(Folder):
             return {name[len(top) :]: int(facts["size"]) for name, facts in found.items()}
         return {}
 
-    def remove_one(self, key: str) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            self.files.rm(self._name(key))
-
-    def remove(self, prefix: str) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            self.files.rm(self._name(prefix), recursive=True)
+    def remove(self, *keys: str) -> None:
+        for key in keys:
+            with contextlib.suppress(FileNotFoundError):
+                self.files.rm(self._name(key), recursive=True)
 
 
 def is_store_address(path: object) -> bool:
@@ -301,27 +280,15 @@ def open_store(path: PathLike) -> StoreSource | None:
 
     FormatError for a folder that has arrays of a store but no `zarr.json` of its own.
     """
-    if is_store(path):
+    if is_store_address(path) or os.path.isfile(os.path.join(path, ROOT)):
         return StoreSource(path)
-    if has_arrays(path):
+    if next(Path(path).glob(f"*/{ROOT}"), None) is not None:
         raise FormatError(f"{os.fspath(path)}: not a store of chunks: it has no {ROOT}")
     return None
 
 
 #: of folders, and of addresses that fsspec opens
 STORE = Scheme(open_store)
-
-
-def is_store(path: object) -> bool:
-    """Return whether a path is a store: a folder with a `zarr.json`, or an fsspec address."""
-    if is_store_address(path):
-        return True
-    return isinstance(path, (str, os.PathLike)) and os.path.isfile(os.path.join(path, ROOT))
-
-
-def has_arrays(path: PathLike) -> bool:
-    """Return whether a folder has sub-folders with the `zarr.json` of an array, with or without one of its own."""
-    return next(Path(path).glob(f"*/{ROOT}"), None) is not None
 
 
 def crc32c(data: Array) -> int:

@@ -171,10 +171,7 @@ LEFTOVER_NAME = re.compile(rf"({MAIN}|{NUMBERS})(/(c(\.\d+)+|{ROOT})(\..*)?)?|{U
 
 def remove(path: str) -> None:
     """Remove the store of chunks at `path`, and its folder if nothing else is in it."""
-    places = ChunkStore(path).places
-    for name in (MAIN, NUMBERS):
-        places.remove(name)
-    places.remove_one(ROOT)
+    ChunkStore(path).places.remove(MAIN, NUMBERS, ROOT)
 
 
 def _read_description(solver: Solver, path: str, resume: bool, force: bool) -> StoreDescription | None:
@@ -194,8 +191,7 @@ def _read_description(solver: Solver, path: str, resume: bool, force: bool) -> S
             ):
                 message = f"{path}: exists already and is not the store of a solve"
                 raise OutputExistsError(message, replaceable=False) from None
-            for name in (MAIN, NUMBERS):  # of which table nobody knows
-                ChunkStore(path).places.remove(name)
+            ChunkStore(path).places.remove(MAIN, NUMBERS)  # of which table nobody knows
         return None
     facts = parse_description(text, path)
     if force and not resume:

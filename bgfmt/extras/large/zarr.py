@@ -32,7 +32,7 @@ from bgfmt.extras.large.placed import PlacedPairs
 from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Reading, RunParts
 from bgfmt.formats.records import known_recipes
 from bgfmt.game import board
-from bgfmt.storage import Source
+from bgfmt.storage import ComparingSink, Source
 from bgfmt.tables import KINDS, Table
 from bgfmt.tables.two_sided import StoredEquities
 
@@ -70,6 +70,25 @@ class StoreDescription:
         """Shape of a chunk, (chunk, chunk, columns)."""
         return self.chunk, self.chunk, self.columns
 
+    def is_sound(self) -> bool:
+        """Return whether every field has the type and one of the values that a solve writes."""
+        sizes = [
+            (self.points, 12),
+            (self.chequers, 15),
+            (self.columns, 4),
+            (self.side, 1 << 24),
+            (self.chunk, 1 << 14),
+        ]
+        texts = self.kind, self.recipe, self.state, self.sum
+        return (
+            all(type(value) is int and 1 <= value <= most for value, most in sizes)
+            and all(isinstance(text, str) for text in texts)
+            and issubclass(KINDS.get(self.kind, Table), StoredEquities)
+            and self.columns in (1, 4)
+            and self.side % self.chunk == 0
+            and self.state in ("solving", "whole")
+        )
+
     def group_json(self) -> bytes:
         """Build the `zarr.json` of the store's root group, which has this description as attributes."""
         spec = {"version": VERSION, **asdict(self)}
@@ -89,35 +108,18 @@ def parse_description(text: bytes, name: str) -> StoreDescription:
 
     name : what error messages call the store.
     """
-
-    def need(right: bool, field: str, expected: object, value: object) -> None:
-        if not right:
-            raise HeaderError(name, field, 0, expected, repr(value)[:60])
-
-    need(len(text) <= MAX_METADATA_BYTES, "description", f"{MAX_METADATA_BYTES:,} bytes at most", len(text))
     try:
         spec = json.loads(text)["attributes"]["bgfmt"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        spec = None
-    need(isinstance(spec, dict), "description", "a zarr v3 group with attributes.bgfmt", text[:40])
-    need(spec.get("version") == VERSION, "version", VERSION, spec.get("version"))
-    for field, most in {
-        "points": 12,
-        "chequers": 15,
-        "columns": 4,
-        "side": 1 << 24,
-        "chunk": 1 << 14,
-    }.items():
-        value = spec.get(field)
-        whole = type(value) is int and 1 <= value <= most
-        need(whole, field, f"a whole number from 1 to {most}", value)
-    right = issubclass(KINDS.get(str(spec.get("kind")), Table), StoredEquities)
-    right = right and spec["columns"] in (1, 4) and spec["side"] % spec["chunk"] == 0
-    need(right, "kind", "a two-sided table of 1 or 4 columns, in groups of whole chunks", spec.get("kind"))
-    need(spec.get("state") in ("solving", "whole"), "state", "solving or whole", spec.get("state"))
-    words = spec.get("recipe"), spec.get("sum")
-    need(all(isinstance(word, str) for word in words), "recipe and sum", "two words", words)
-    return StoreDescription(**{name: spec[name] for name in StoreDescription.__dataclass_fields__})
+        version = spec.pop("version")
+        found = StoreDescription(**spec)
+        sound = version == VERSION and len(text) <= MAX_METADATA_BYTES and found.is_sound()
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        sound = False
+    if not sound:
+        raise HeaderError(
+            name, "description", 0, "a zarr v3 group with attributes.bgfmt of a solve", text[:400]
+        )
+    return found
 
 
 def chunk_bytes(store: ChunkStore, spec: StoreDescription) -> tuple[int, int]:
@@ -155,7 +157,7 @@ def _json(value: object) -> bytes:
 
 Array = NDArray[Any]
 RECENT_BYTES = 64 << 20  # of recently read chunks in memory
-MAX_STRANGERS = 10  # unknown files of each kind that are reported
+MAX_STRANGERS = 10  # unknown files that are reported
 MAX_SINGLE_RECORDS = 32  # of a checked chunk that are read one by one
 
 
@@ -252,21 +254,18 @@ def _check_descriptions(store: ChunkStore, spec: StoreDescription) -> Iterator[F
     }
     pieces = store.places.sizes("")
     for key, own in descriptions.items():
-        text = store.read_metadata(key) if key in pieces else b""
-        if text != own:
-            at = next((k for k, (a, b) in enumerate(zip(own, text, strict=False)) if a != b), len(text))
-            expected = own[at : at + 20]
-            other = text[at : at + 20]
-            yield Fault(at, max(1, len(text) - at), key, repr(expected), repr(other))
+        sink = ComparingSink(store.read_metadata(key) if key in pieces else b"")
+        sink.write(own)
+        for at, expected, other in sink.runs():
+            yield Fault(at, max(1, len(other)), key, repr(expected), repr(other))
     if spec.recipe not in known_recipes():
         yield Fault(0, len(spec.recipe), ROOT, "a recipe that bgfmt knows", repr(spec.recipe)[:60])
-    for key, kind in store.places.list_foreign()[:MAX_STRANGERS]:
-        yield Fault(0, 1, repr(key)[:60], "no such file in the store", kind)
     chunks = {store.key(MAIN, (*place, 0)) for place in chunks_of(spec.shape[:2], spec.chunk_shape[:2])}
-    for key in sorted(pieces.keys() - chunks - descriptions.keys() - {store.key(NUMBERS, (0,))})[
-        :MAX_STRANGERS
-    ]:
-        yield Fault(0, pieces[key], repr(key)[:60], "no such file in the store", f"{pieces[key]:,} bytes")
+    known = chunks | descriptions.keys() | {store.key(NUMBERS, (0,))}
+    strange = sorted(key for key, size in pieces.items() if size < 0 or key not in known)
+    for key in strange[:MAX_STRANGERS]:
+        found = f"{pieces[key]:,} bytes" if pieces[key] >= 0 else "no regular file"
+        yield Fault(0, max(1, pieces[key]), repr(key)[:60], "no such file in the store", found)
 
 
 class _Chunks:
