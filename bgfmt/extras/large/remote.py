@@ -11,12 +11,12 @@ import os
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from threading import Lock, RLock, Thread
 from typing import Any, TypeVar
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,15 +231,6 @@ class WholeRemote(MemorySource):
         self._web.close()
 
 
-class _Again(Exception):
-    """A failure after which another attempt makes sense, after the delay in seconds that the server asked for."""
-
-    def __init__(self, error: NetworkError, delay: float = 0.0) -> None:
-        super().__init__(str(error))
-        self.error = error
-        self.delay = delay
-
-
 def retry(ask: Callable[..., T]) -> Callable[..., T]:
     """Decorate a method of `Web` so that it is repeated after failures of the network, up to `web.retries` times."""
 
@@ -248,18 +239,19 @@ def retry(ask: Callable[..., T]) -> Callable[..., T]:
         for tries in range(web.retries + 1):
             try:
                 return _within(web, lambda: ask(web, *numbers))
-            except _Again as again:
-                late = time.monotonic() - begun >= web.timeout
-                if tries == web.retries or late or again.delay > web.timeout:
-                    raise again.error from None
-                time.sleep(max(0.25 * 2**tries, again.delay))
+            except NetworkError as error:
+                lasting = error.status is not None and error.status != 429 and error.status < 500
+                late = time.monotonic() - begun + web.pause >= web.timeout
+                if lasting or late or tries == web.retries:
+                    raise
+                time.sleep(max(0.25 * 2**tries, web.pause))
         raise AssertionError
 
     return asking
 
 
 def _within(web: Web, ask: Callable[[], T]) -> T:
-    """Return the result of a request, or raise `_Again` if it takes more than `timeout` seconds in all.
+    """Return the result of a request; NetworkError if it takes more than `timeout` seconds in all.
 
     The timeouts of sockets start again with every byte, so a slow server would never be given up otherwise.
     """
@@ -276,7 +268,7 @@ def _within(web: Web, ask: Callable[[], T]) -> T:
         return found.result(web.timeout)
     except TimeoutError:
         text = f"no answer within {web.timeout:g} seconds"
-        raise _Again(NetworkError(f"{web.name}: {text}")) from None
+        raise NetworkError(f"{web.name}: {text}") from None
 
 
 class Web:
@@ -290,6 +282,7 @@ class Web:
         self.timeout = timeout
         self.retries = retries
         self.whole_bytes = whole_bytes
+        self.pause = 0.0  # seconds before the next attempt that the server asked for
         self.seen: str | None = None  # identifies the version of the file, see `version_mark`
         self._lock = Lock()
         self._urllib3 = extra("urllib3", "reading over the network needs urllib3", install_hint("remote"))
@@ -321,8 +314,7 @@ class Web:
     @retry
     def fetch_first(self, size: int) -> tuple[bytes, bytes | None]:
         """Fetch the first `size` bytes: return (bytes, None), or (b"", whole file) if the server has no ranges."""
-        response = self._get(0, size)
-        try:
+        with self._get(0, size) as response:
             if response.status == 200:
                 return b"", self._read_whole_body(response)
             if response.status == 416:
@@ -333,54 +325,47 @@ class Web:
             self.size = total
             self.seen = version_mark(response)
             return self._body(response, 0, min(size, total)), None
-        except BaseException:
-            response.close()  # some of its body may not be read
-            raise
-        finally:
-            response.release_conn()
 
     @retry
     def fetch(self, offset: int, size: int) -> bytes:
         """Fetch `size` bytes from an offset; SourceChangedError if the file was replaced since it was opened."""
-        response = self._get(offset, size)
-        try:
+        with self._get(offset, size) as response:
             same = response.status == 206 and version_mark(response) == self.seen
             if not same or self._parse_content_range(response)[2] not in (None, self.size):
                 text = "the file was replaced while it was read; open it again"
                 raise SourceChangedError(f"{self.name}: {text}")
             return self._body(response, offset, size)
-        except BaseException:
-            response.close()  # some of its body may not be read
-            raise
-        finally:
-            response.release_conn()
 
     # -- one request -------------------------------------------------------------------------------------
 
-    def _get(self, offset: int, size: int) -> Any:
+    @contextmanager
+    def _get(self, offset: int, size: int) -> Iterator[Any]:
+        """Request a range; return a context manager of the response, which is 200, 206 or 416."""
         headers = {**self._headers, "Range": f"bytes={offset}-{offset + size - 1}"}
         with self._lock:
             self.requests += 1
         retries = self._urllib3.Retry(total=None, connect=0, read=0, status=0, other=0, redirect=5)
         timeout = self._urllib3.Timeout(total=self.timeout)
+        response = None
         try:
             response = self._pool.request(
                 "GET", self.name, headers=headers, preload_content=False, retries=retries, timeout=timeout
             )
-        except self._urllib3.exceptions.HTTPError as error:
-            raise _Again(NetworkError(f"{self.name}: {describe_error(error)}")) from None
-        if response.status in (200, 206, 416):
-            return response
-        response.close()  # its body is not read
-        failed = NetworkError(
-            f"{self.name}: the server answered with status {response.status}", response.status
-        )
-        if response.status == 429 or response.status >= 500:
-            delay = None
-            with suppress(ValueError, self._urllib3.exceptions.HTTPError):  # neither a number nor a date
-                delay = retries.get_retry_after(response)
-            raise _Again(failed, delay or 0.0)
-        raise failed
+            if response.status not in (200, 206, 416):
+                with suppress(ValueError, self._urllib3.exceptions.HTTPError):  # neither a number nor a date
+                    self.pause = retries.get_retry_after(response) or 0.0
+                text = f"{self.name}: the server answered with status {response.status}"
+                raise NetworkError(text, response.status)
+            yield response
+            response.release_conn()
+        except BaseException as error:
+            if response is not None:
+                response.close()  # some of its body may not be read
+            if isinstance(error, NetworkError) or not isinstance(
+                error, (self._urllib3.exceptions.HTTPError, OSError)
+            ):
+                raise
+            raise NetworkError(f"{self.name}: {describe_error(error)}") from None
 
     def _parse_content_range(self, response: Any) -> tuple[int, int, int | None]:
         """Return first byte, last byte and total size (None if unknown) from the Content-Range of a 206 response."""
@@ -401,22 +386,18 @@ class Web:
             raise NetworkError(f"{self.name}: {asked}", response.status)
         data = self._read(response, size, size + 1)
         if len(data) > size:
-            response.close()
-            raise NetworkError(f"{self.name}: the server sent more than the {size:,} bytes it announced")
+            text = f"the server sent more than the {size:,} bytes it announced"
+            raise NetworkError(f"{self.name}: {text}", response.status)
         return data
 
     def _read(self, response: Any, least: int, most: int) -> bytes:
         """Read up to `most` bytes of the body, which must have at least `least`."""
-        try:
-            data: bytes = response.read(most, decode_content=False)
-        except (self._urllib3.exceptions.HTTPError, OSError) as error:
-            response.close()
-            raise _Again(NetworkError(f"{self.name}: {describe_error(error)}")) from None
+        data: bytes = response.read(most, decode_content=False)
         with self._lock:
             self.bytes_fetched += len(data)
         if len(data) < least:
             text = f"the connection was cut after {len(data):,} of {least:,} bytes"
-            raise _Again(NetworkError(f"{self.name}: {text}"))
+            raise NetworkError(f"{self.name}: {text}")
         return data
 
     def _read_whole_body(self, response: Any) -> bytes:
@@ -427,7 +408,6 @@ class Web:
             data = self._read(response, size or 0, self.whole_bytes + 1)
             if len(data) <= self.whole_bytes:
                 return data
-        response.close()
         shown = f"{size:,}" if size is not None else f"more than {self.whole_bytes:,}"
         raise RangeNotSupportedError(
             f"{self.name}: the server does not support byte ranges, and its {shown} bytes are more than the "
@@ -441,19 +421,16 @@ def strip_credentials(url: str, urllib3: Any) -> tuple[str, dict[str, str]]:
     The dict is empty if the address has none. urllib3 : the module.
     """
     try:
-        parts = urlsplit(url)
-        host = parts.hostname
-        port = parts.port
-    except ValueError as error:
-        raise NetworkError(f"{url.rpartition('@')[2][:200]}: {error}") from None
-    if not host:
-        raise NetworkError(f"{url[:200]}: has no server name")
-    shown = (f"[{host}]" if ":" in host else host) + (f":{port}" if port is not None else "")
-    clean = urlunsplit((parts.scheme.lower(), shown, parts.path or "/", parts.query, ""))
-    if parts.username is None:
+        parts = urllib3.util.parse_url(url)
+    except urllib3.exceptions.LocationParseError:
+        parts = None
+    if parts is None or not parts.host:
+        raise NetworkError(f"{url.rpartition('@')[2][:200]}: not the address of a server")
+    clean = parts._replace(auth=None, path=parts.path or "/", fragment=None).url
+    if parts.auth is None:
         return clean, {}
-    user = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return clean, dict(urllib3.make_headers(basic_auth=user))
+    user, _, password = parts.auth.partition(":")
+    return clean, dict(urllib3.make_headers(basic_auth=f"{unquote(user)}:{unquote(password)}"))
 
 
 def version_mark(response: Any) -> str:
