@@ -391,11 +391,7 @@ class Merge:
 class ChunkStores:
     """Solves through stores of chunks, for the entry point `bgfmt.stores`; see `bgfmt.files.routes.Stores`."""
 
-    def fill(
-        self, solver: Solver, file: OutputFile | None, path: str, route: Route, *, layers: bool
-    ) -> StoreReport:
-        """Solve a table into a store of chunks, and write it to a file; the parameters are those of `fill_store`."""
-        return fill_store(solver, file, path, route, layers=layers)
+    fill = staticmethod(fill_store)
 
     def remove(self, path: str) -> None:
         """Remove a store of chunks, and its folder if nothing else is in it."""

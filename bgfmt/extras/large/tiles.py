@@ -499,12 +499,13 @@ class ChunkWriter:
     def __init__(self, solve: TileSolve, pool: Pool) -> None:
         self.solve = solve
         self.starts = pool.starts
+        self.type = record_type(solve.grid.columns)
         order = order_of(solve.grid.points, solve.grid.chequers)
         self.won, self.lost = (
-            np.ascontiguousarray(rows) for rows in solve.stakes.finished_records(order, solve.grid.columns)
+            np.ascontiguousarray(rows).view(self.type)[:, 0]
+            for rows in solve.stakes.finished_records(order, solve.grid.columns)
         )
         self.store = ChunkStore(solve.path)
-        self.type = record_type(solve.grid.columns)
         self._chunks: dict[tuple[int, int], Array] = {}
         self._left: dict[tuple[int, int], int] = {}  # records that a chunk lacks
         self._lock = threading.Lock()
@@ -514,7 +515,6 @@ class ChunkWriter:
 
         squares : which pairs they are. made : the records, flat uint16.
         """
-        c = self.solve.grid.chunk
         place = 0
         records = made.view(self.type)
         low = int(self.starts[squares.us[0]])
@@ -524,30 +524,34 @@ class ChunkWriter:
             past = int(self.starts[b + 1])
             part = records[place : place + (high - low) * (past - first)].reshape(high - low, past - first)
             place += part.size
-            for x in range(low // c, -(-high // c)):
-                us = slice(max(low, x * c), min(high, (x + 1) * c))
-                for y in range(first // c, -(-past // c)):
-                    ts = slice(max(first, y * c), min(past, (y + 1) * c))
+            for x, us in self._split(low, high):
+                for y, ts in self._split(first, past):
                     some = part[us.start - low : us.stop - low, ts.start - first : ts.stop - first]
-                    self._put_records((x, y), us, ts, some)
+                    self._put_records((x, y), us.start, ts.start, some)
 
-    def _put_records(self, at: tuple[int, int], us: slice, ts: slice, records: Array) -> None:
-        """Put records into a chunk, and write the chunk if it is complete."""
+    def _split(self, low: int, high: int) -> list[tuple[int, range]]:
+        """Split places low..high-1 by chunks: (index of the chunk, its places)."""
+        c = self.solve.grid.chunk
+        return [(x, range(max(low, x * c), min(high, x * c + c))) for x in range(low // c, -(-high // c))]
+
+    def _put_records(self, at: tuple[int, int], u: int, t: int, records: Array) -> None:
+        """Put the records of places from u against those from t into a chunk; write the chunk if it is complete."""
         grid = self.solve.grid
         x, y = (k * grid.chunk for k in at)
         with self._lock:
             if at not in self._chunks:
-                self._chunks[at] = np.zeros((grid.chunk, grid.chunk), self.type)
+                chunk = np.zeros((grid.chunk, grid.chunk), self.type)
                 if y == 0:  # the side on roll has lost
-                    lost = self.lost.view(self.type)[x : x + grid.chunk, 0]
-                    self._chunks[at][: len(lost), 0] = lost
+                    lost = self.lost[x : x + grid.chunk]
+                    chunk[: len(lost), 0] = lost
                 if x == 0:  # a side that is off has won
-                    won = self.won.view(self.type)[y : y + grid.chunk, 0]
-                    self._chunks[at][0, : len(won)] = won
+                    won = self.won[y : y + grid.chunk]
+                    chunk[0, : len(won)] = won
                 rows, columns = (min(grid.chunk, grid.n - k) - (k == 0) for k in (x, y))
+                self._chunks[at] = chunk
                 self._left[at] = rows * columns
             chunk = self._chunks[at]
-        chunk[us.start - x : us.stop - x, ts.start - y : ts.stop - y] = records
+        chunk[u - x : u - x + records.shape[0], t - y : t - y + records.shape[1]] = records
         with self._lock:
             self._left[at] -= records.size
             if self._left[at]:

@@ -28,12 +28,11 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError, HeaderError, TruncatedError
 from bgfmt.extras.large.chunks import CHECKSUM_BYTES, MAX_METADATA_BYTES, ROOT, ChunkStore, chunks_of
-from bgfmt.extras.large.placed import PlacedPairs
 from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Reading, RunParts
 from bgfmt.formats.records import known_recipes
 from bgfmt.game import board
 from bgfmt.storage import ComparingSink, Source
-from bgfmt.tables import KINDS, Table
+from bgfmt.tables import KINDS, LazyRows, Table
 from bgfmt.tables.two_sided import StoredEquities
 
 VERSION = 1
@@ -182,16 +181,14 @@ class Zarr(Format[StoredEquities]):
         if spec.state != "whole" or size != needed:
             what = "store" if spec.state == "whole" else "store whose solve is not finished"
             raise TruncatedError(source.name, needed, size, what)
-        order = board.order_by_pips(spec.points, spec.chequers)
-        chunks = _Chunks(store, spec)
-        rows = PlacedPairs(spec.shape, "<u2", order, spec.chunk, chunks.lines, chunks.records)
+        rows = StoredPairs(store, spec)
         place = offset, source.size - offset, spec.points, spec.chequers
         kind: Any = KINDS[spec.kind]
         return Reading.of(kind, source, *place, equities=rows, recipe=spec.recipe)
 
     def info(self, reading: Reading[StoredEquities]) -> dict[str, Any]:
         rows = reading.table.equities
-        assert isinstance(rows, PlacedPairs)
+        assert isinstance(rows, StoredPairs)
         return {"cubeful": reading.table.cubeful, "chunk": rows.chunk, "chunks": rows.chunks**2}
 
     def refusal(self, table: StoredEquities, options: Options) -> str | None:
@@ -268,16 +265,83 @@ def _check_descriptions(store: ChunkStore, spec: StoreDescription) -> Iterator[F
         yield Fault(0, max(1, pieces[key]), repr(key)[:60], "no such file in the store", found)
 
 
-class _Chunks:
-    """Chunks of a store. The most recently read ones are cached; of a chunk checked before, parts are read alone."""
+class StoredPairs(LazyRows):
+    """Records of pairs of a store, (n, n, columns) uint16, indexed by position numbers.
+
+    A store has them by place: place p is position number `order[p]`, the p-th in order of pips. The most recently
+    read chunks are cached; of a chunk whose checksum was verified before, parts are read alone.
+    """
 
     def __init__(self, store: ChunkStore, description: StoreDescription) -> None:
         self.store = store
-        self.description = description
+        self.chunk = description.chunk
+        self.chunks = -(-description.n // self.chunk)  # along a side
+        self.order = board.order_by_pips(description.points, description.chequers)
+        self.place = np.empty(len(self.order), np.int64)
+        self.place[self.order] = np.arange(len(self.order))
+        self._chunk_shape = description.chunk_shape
         self._recent: OrderedDict[tuple[int, int], Array] = OrderedDict()
         self._checked: set[tuple[int, int]] = set()
         self._lock = threading.Lock()
-        self._most = max(2, RECENT_BYTES // (prod(description.chunk_shape) * 2))
+        self._most = max(2, RECENT_BYTES // (prod(self._chunk_shape) * 2))
+        super().__init__(
+            description.shape, "<u2", lambda a, b: self._rows(np.arange(a, b)), self._rows, self._pick_pairs
+        )
+
+    def piece(self, rows: Array, first: int, last: int) -> Array:
+        """Return some records as (rows, columns, k), both sides given by place: their index in the stored order.
+
+        rows : consecutive places of the sides on roll. first, last : the opponents are at places first..last-1.
+        """
+        start = int(rows[0])
+        c = self.chunk
+        out = np.empty((len(rows), last - first, self.shape[2]), self.dtype)
+        for a in np.unique(rows // c).tolist():
+            here = rows[rows // c == a]
+            for b in range(first // c, -(-last // c)):
+                low = max(b * c, first)
+                high = min(b * c + c, last)
+                lines = self._lines(a, b, here - a * c)[:, low - b * c : high - b * c]
+                out[here - start, low - first : high - first] = lines
+        return out
+
+    def _rows(self, numbers: Array) -> Array:
+        """Return whole rows of these position numbers."""
+        n, _, k = self.shape
+        out = np.empty((len(numbers), n, k), self.dtype)
+        place = self.place[numbers]
+        for a in np.unique(place // self.chunk).tolist():
+            here = np.flatnonzero(place // self.chunk == a)
+            for b in range(self.chunks):
+                columns = self.order[b * self.chunk : (b + 1) * self.chunk]
+                lines = self._lines(a, b, place[here] - a * self.chunk)
+                out[here[:, None], columns] = lines[:, : len(columns)]
+        return out
+
+    def _pick_pairs(self, us: Array, them: Array) -> Array:
+        """Return the records of these pairs of position numbers, read chunk by chunk."""
+        rows = self.place[us]
+        columns = self.place[them]
+        out = np.empty((len(us), self.shape[2]), self.dtype)
+        chunks = rows // self.chunk * self.chunks + columns // self.chunk
+        order = np.argsort(chunks, kind="stable")
+        for group in np.split(order, np.flatnonzero(np.diff(chunks[order])) + 1):
+            if len(group):
+                a, b = divmod(int(chunks[group[0]]), self.chunks)
+                row = rows[group] - a * self.chunk
+                column = columns[group] - b * self.chunk
+                if len(group) <= MAX_SINGLE_RECORDS and self._may_read_parts(a, b):
+                    out[group] = self._parts(a, b, row * self.chunk + column, 1)[:, 0]
+                else:
+                    out[group] = self._square(a, b)[row, column]
+        return out
+
+    def _lines(self, a: int, b: int, rows: Array) -> Array:
+        """Return some rows of chunk (a, b), (m, chunk, columns) uint16."""
+        if 4 * len(rows) <= self.chunk and self._may_read_parts(a, b):
+            return self._parts(a, b, rows * self.chunk, self.chunk)
+        square = self._square(a, b)
+        return square if np.array_equal(rows, np.arange(len(square))) else np.asarray(square[rows])
 
     def _square(self, a: int, b: int) -> Array:
         """Return chunk (a, b), (chunk, chunk, columns) uint16."""
@@ -285,7 +349,7 @@ class _Chunks:
             if (a, b) in self._recent:
                 self._recent.move_to_end((a, b))
                 return self._recent[a, b]
-        values, _ = self.store.read_chunk(MAIN, (a, b, 0), "<u2", self.description.chunk_shape)
+        values, _ = self.store.read_chunk(MAIN, (a, b, 0), "<u2", self._chunk_shape)
         with self._lock:
             self._checked.add((a, b))
             self._recent[a, b] = values
@@ -293,25 +357,13 @@ class _Chunks:
                 self._recent.popitem(last=False)
         return values
 
-    def records(self, a: int, b: int, rows: Array, columns: Array) -> Array:
-        """Return the records (rows[k], columns[k]) of chunk (a, b), (m, columns) uint16."""
-        if self._in_parts(a, b) and len(rows) <= MAX_SINGLE_RECORDS:
-            return self._parts(a, b, rows * self.description.chunk + columns, 1)[:, 0]
-        return np.asarray(self._square(a, b)[rows, columns])
-
-    def lines(self, a: int, b: int, rows: Array) -> Array:
-        """Return some rows of chunk (a, b), (m, chunk, columns) uint16."""
-        if self._in_parts(a, b) and 4 * len(rows) <= self.description.chunk:
-            return self._parts(a, b, rows * self.description.chunk, self.description.chunk)
-        square = self._square(a, b)
-        return square if np.array_equal(rows, np.arange(len(square))) else np.asarray(square[rows])
-
-    def _in_parts(self, a: int, b: int) -> bool:
-        """Return True if parts of the chunk may be read without the whole: it was checked and is not cached."""
+    def _may_read_parts(self, a: int, b: int) -> bool:
+        """Return True if parts of the chunk may be read without the whole: it was verified and is not cached."""
         return (a, b) in self._checked and (a, b) not in self._recent
 
     def _parts(self, a: int, b: int, records: Array, length: int) -> Array:
-        """Read runs of `length` records of a chunk that was checked, (m, length, columns) uint16."""
-        size = self.description.columns * 2
-        data = self.store.read_parts(MAIN, (a, b, 0), [int(k) * size for k in records], length * size)
-        return np.frombuffer(data, "<u2").reshape(len(records), length, self.description.columns)
+        """Read runs of `length` records of a chunk that was verified, (m, length, columns) uint16."""
+        columns = self.shape[2]
+        starts = [int(k) * columns * 2 for k in records]
+        data = self.store.read_parts(MAIN, (a, b, 0), starts, length * columns * 2)
+        return np.frombuffer(data, "<u2").reshape(len(records), length, columns)
