@@ -7,8 +7,8 @@ fifteen chequers have gammon rows in their order.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from construct import Array, Const, Float32l, Int16ul, Int32sl, Int32ul, Struct, this
@@ -47,13 +47,10 @@ FILE = Struct(
     / Array(this.gammon_rows, Array(ROLLS, Int16ul))
     * "probability, in 65535ths, that no chequer is off after k rolls",
 )
-HEADER_BYTES = HEADER.sizeof()
 ROWS_AT = offset_of(HEADER, "gammon_rows")
-MIN_EQUAL_BYTES = 18  # of the bytes before the number of gammon rows
 
 
-@dataclass(frozen=True, eq=False)
-class Sections:
+class Sections(NamedTuple):
     """Parts after the distributions: means, each position's row in the gammon section (or -1), the gammon section."""
 
     means: NDArray[Any]
@@ -127,7 +124,7 @@ class Bgsage(RollsFormat):
         kept = as_read(table, Sections) if gammon == (table.gammon is not None) else None
         parts = kept or _sections(bearoff, table.gammon if gammon else None)
         sink.write(HEADER.build({"gammon_rows": len(parts.survival)}))
-        arrays = (bearoff, parts.means, parts.where, parts.survival)
+        arrays = (bearoff, *parts)
         declared = list(fields(FILE, gammon_rows=len(parts.survival)).values())[1:]
         for field, array in zip(declared, arrays, strict=True):
             sink.write(np.ascontiguousarray(array, field.dtype))

@@ -98,12 +98,12 @@ class BgfmtMatch(Format[MatchScore]):
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[MatchScore]:
         first = read_struct(FIRST, source, offset)
 
-        def refuse(what: str, field: str, expected: object, value: object) -> HeaderError:
-            return HeaderError(source.name, what, offset + offset_of(HEADER, field), expected, value)
+        def refuse(field: str, expected: object, value: object) -> HeaderError:
+            return HeaderError(source.name, field, offset + offset_of(HEADER, field), expected, value)
 
         if not (1 <= first.columns <= MAX_COLUMNS and 1 <= first.results <= MAX_COLUMNS):
             found = first.columns, first.results
-            raise refuse("columns and results", "columns", f"1 to {MAX_COLUMNS} of each", found)
+            raise refuse("columns", f"1 to {MAX_COLUMNS} columns and results", found)
         size = size_of(HEADER, columns=first.columns, results=first.results)
         raw = source.bytes(offset, size, "header")
         header = HEADER.parse(raw)
@@ -113,10 +113,10 @@ class BgfmtMatch(Format[MatchScore]):
             raise HeaderError(source.name, "checksum of the header", at, f"{right:08x}", f"{header.crc:08x}")
         if not (1 <= header.points <= board.MAX_POINTS and 1 <= header.chequers <= board.MAX_CHEQUERS):
             found = header.points, header.chequers
-            raise refuse("points", "points", "1 to 24 points, 1 to 15 chequers", found)
+            raise refuse("points", "1 to 24 points, 1 to 15 chequers", found)
         n = board.count(header.points, header.chequers)
         if not 1 <= header.block_rows <= n:
-            raise refuse("rows of a block", "block_rows", f"1 to {n}", header.block_rows)
+            raise refuse("block_rows", f"1 to {n}", header.block_rows)
         score = _score(header, refuse)
         parts = _parts(_padded(size), n, header.columns, header.block_rows)
         rows = parts["numbers"].read(source, offset, f"{header.points}x{header.chequers} match-score table")
@@ -215,16 +215,14 @@ def _score(header: Container[Any], refuse: Callable[..., HeaderError]) -> ScoreF
     results = {row.points: Results(row.win, row.lose) for row in header.wins}
     name = header.met.rstrip(b"\0").decode("utf-8", "replace")
     if header.flags > 3:
-        raise refuse("flags", "flags", "0 to 3", header.flags)
-    away = (header.away[0], header.away[1])
+        raise refuse("flags", "0 to 3", header.flags)
     alike = bool(header.flags & 1)
     gammons = bool(header.flags & 2)
-    score = ScoreFacts(away, header.player, name, header.digest.hex(), results, alike, gammons)
+    digest = header.digest.hex()
+    score = ScoreFacts((header.away[0], header.away[1]), header.player, name, digest, results, alike, gammons)
     problem = score.find_problem()
     if problem is not None:
-        raise refuse("score", "away", problem, "another")
-    expected = _columns(score)
-    if list(header.states) != expected:
-        what = f"the {len(expected)} columns of this score"
-        raise refuse("columns", "states", what, f"{header.columns} others")
+        raise refuse("away", problem, "another")
+    if list(header.states) != _columns(score):
+        raise refuse("states", "the columns of this score", f"{header.columns} others")
     return score
