@@ -278,11 +278,10 @@ def _check_codes(file: Container, order: Peelle, rows: NDArray[np.int64]) -> Non
     expected = order.codes(rows)
     wrong = np.flatnonzero(expected != noun.data[rows])
     if len(wrong):
-        k = wrong[0]
         row = int(rows[wrong[0]])
         at = noun.at + row * noun.data.dtype.itemsize
-        number = int(order.numbers(rows[k : k + 1])[0])
-        raise CorruptError(file.name, at, f"ncode {expected[k]}", int(noun.data[row]), number)
+        number = int(order.numbers(rows[wrong[:1]])[0])
+        raise CorruptError(file.name, at, f"ncode {expected[wrong[0]]}", int(noun.data[row]), number)
 
 
 def sample_codes(file: Container, size: tuple[int, int]) -> None:
@@ -308,11 +307,9 @@ def _rows_by_number(
         _check_codes(file, order, rows)
         values = noun.data[rows]
         if noun.type is JType.INTEGER and values.size and (values.min() < 0 or values.max() > 65535):
-            wrong = (values < 0) | (values > 65535)
-            k = int(wrong.any(axis=1).argmax())
+            k = int(((values < 0) | (values > 65535)).any(axis=1).argmax())
             where = noun.at + int(rows[k]) * values[0].nbytes
-            number = int(order.numbers(rows[k : k + 1])[0])
-            raise CorruptError(file.name, where, "parts of 65535", int(values[k][wrong[k]][0]), number)
+            raise CorruptError(file.name, where, "parts of 65535", values[k].tolist())
         return np.asarray(values)
 
     return _reorder(order.rows, take, noun.shape, "f8" if noun.type is JType.FLOAT else "u2", release)

@@ -236,35 +236,32 @@ class _Reader(NamedTuple):
         flat = np.frombuffer(self.view, dtype.base, count * prod(dtype.shape), at)
         return flat.reshape((*shape, *dtype.shape)) if len(shape) < 32 else flat
 
-    def limbs(self, at: int) -> tuple[int, int, NDArray[Any]]:
-        """Read a limb block: its type, sign, and data.
+    def limbs(self, at: int) -> tuple[int, NDArray[Any]]:
+        """Read a limb block: its sign, and unsigned limbs of a word each, the least significant first.
 
-        The data are the bytes of 8- or 4-byte limbs, or base-10000 digits as older versions of J wrote them.
+        Older versions of J wrote base-10000 digits, which are signed integers.
         """
         number, count, shape, data = self.head(at)
         word = self.form.word
-        width = 1 if number == JType.LITERAL else self.form.word
-        if number not in (JType.LITERAL, JType.INTEGER) or len(shape) != 1:
-            raise self.error(at, "a list of limbs or digits", f"type {number}, rank {len(shape)}")
-        self.need(data, round_up(count * width, word))
-        if number == JType.LITERAL:
-            if count % word and self.form.order == ">":
-                raise self.error(at, f"limbs of {word} bytes", f"{count} bytes")
-            return number, -1 if shape[0] < 0 else 1, np.frombuffer(self.view, "u1", count, data)
-        digits = np.frombuffer(self.view, self.form.integer, count, data)
-        if count and not -10000 < int(digits.min()) <= int(digits.max()) < 10000:
-            raise self.error(data, "digits of -9999..9999", f"{digits.min()} to {digits.max()}")
-        return number, 1, digits
+        old = number == JType.INTEGER
+        size = count * word if old else count
+        if number not in (JType.LITERAL, JType.INTEGER) or len(shape) != 1 or size % word:
+            raise self.error(
+                at, "a list of limbs or digits", f"type {number}, rank {len(shape)}, {size} bytes"
+            )
+        self.need(data, size)
+        dtype = self.form.integer if old else f"{self.form.order}u{word}"
+        limbs = np.frombuffer(self.view, dtype, size // word, data)
+        if old and count and not -10000 < int(limbs.min()) <= int(limbs.max()) < 10000:
+            raise self.error(data, "digits of -9999..9999", f"{limbs.min()} to {limbs.max()}")
+        return -1 if shape[0] < 0 else 1, limbs
 
     def integer(self, at: int) -> int:
         """Return the integer of a limb block."""
-        number, sign, data = self.limbs(at)
-        if number == JType.INTEGER:
-            return _join_digits(data.tolist())
-        word = self.form.word
-        if self.form.order == ">":
-            data = data.view(f">u{word}").astype(f"<u{word}")
-        return sign * int.from_bytes(data.tobytes(), "little")
+        sign, limbs = self.limbs(at)
+        if limbs.dtype.kind == "i":
+            return _join_digits(limbs.tolist())
+        return sign * int.from_bytes(limbs.astype(limbs.dtype.newbyteorder("<")).tobytes(), "little")
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,7 +300,7 @@ class Contents(Sequence[Any]):
         """
         for k in range(len(self)):
             if not self._boxes:
-                left -= 40 + int(self._reader.limbs(self.place(k))[2].nbytes)
+                left -= 40 + int(self._reader.limbs(self.place(k))[1].nbytes)
             if left < 0:
                 short = "shared contents that unfold beyond it"
                 raise self._reader.error(self._at, "contents of the noun's own size", short)
