@@ -157,9 +157,6 @@ def rank_many(
 def _plays(table: Table, us: Any, rolls: ArrayLike) -> tuple[NDArray[np.int64], ...]:
     """Return where the plays of each pair begin, (N + 1,), and of each play its pair and its result."""
     ours = table.numbers(us)
-    dice = np.asarray(rolls)
-    if dice.shape != (len(ours), 2):
-        raise PositionError(f"rolls must have shape (N, 2) for {len(ours)} positions, not {dice.shape}")
-    lengths, results = results_of(board.unrank_array(ours, table.points), dice)
+    lengths, results = results_of(board.unrank_array(ours, table.points), rolls)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     return starts, np.repeat(np.arange(len(ours)), lengths), results

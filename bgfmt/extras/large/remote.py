@@ -210,8 +210,7 @@ class RemoteSource(RangeSource):
         step = max(1, self.cache_pages // 4)
         for start in range(0, len(order), step):
             part = order[start : start + step]
-            begins = offset + numbers[part] * width
-            self.pages(np.unique(np.array([begins, begins + width - 1]) // self.page_bytes).tolist())
+            self.prefetch([(offset + number * width, width) for number in numbers[part].tolist()])
             out[part] = super().pick(offset, width, numbers[part])
         return out
 

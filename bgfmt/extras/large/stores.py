@@ -133,11 +133,12 @@ def fill_store(
             team = opened.enter_context(open_workers(route.workers, route.announce))
         else:
             team = route.workers or opened.enter_context(ThreadWorkers(count))
-        if known is None:
-            grid = plan_stored(solver, workers=team.workers, memory=route.memory).grid
-        else:
+        fixed = None
+        if known is not None:
             facts = {"columns": known.columns, "side": known.side, "chunk": known.chunk}
-            grid = grid_of(solver.points, solver.chequers, **facts)
+            fixed = grid_of(solver.points, solver.chequers, **facts)
+        plan = plan_stored(solver, workers=team.workers, memory=route.memory, grid=fixed)
+        grid = plan.grid
         left = 0
         if not is_store_address(path):
             left = max(0, grid.bytes_moved[1] - sum(ChunkStore(path).places.sizes(MAIN).values()))
@@ -146,10 +147,8 @@ def fill_store(
         output, name = (0, Path(path)) if file is None else (planned.output, Path(file.path))
         check_disk(output, name, left, Path(path))
         layers = layers and known is None and (free is None or planned.memory <= free)
-        if not layers:
-            plan = plan_stored(solver, workers=team.workers, memory=route.memory, grid=grid)
-            if team.threads:
-                check_memory((team.workers - 1) * grid.memory + plan.memory, "this solve")
+        if team.threads and not layers:
+            check_memory((team.workers - 1) * grid.memory + plan.memory, "this solve")
         if known is None:
             if route.force:
                 remove(path)

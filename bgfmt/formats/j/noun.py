@@ -501,13 +501,11 @@ def _blocks(noun: Noun) -> Iterator[NDArray[Any]]:
 
 def _convert(block: NDArray[Any], kind: JType, form: Form) -> NDArray[Any]:
     """Return atoms in the dtype of this form; raises CapabilityError for integers that do not fit."""
-    target = form.atom(kind).base
-    if kind is JType.INTEGER and target.itemsize < block.dtype.itemsize and block.size:
-        limits = np.iinfo(target)
-        for value in (int(block.min()), int(block.max())):
-            if not limits.min <= value <= limits.max:
-                raise CapabilityError(f"4-byte words cannot hold the integer {value}; use word=8")
-    return np.ascontiguousarray(block.astype(target, copy=False))
+    made = np.ascontiguousarray(block.astype(form.atom(kind).base, copy=False))
+    if kind is JType.INTEGER and made.itemsize < block.itemsize and not np.array_equal(made, block):
+        value = block.reshape(-1)[(made != block).reshape(-1).argmax()]
+        raise CapabilityError(f"4-byte words cannot hold the integer {value}; use word=8")
+    return made
 
 
 # ---- nouns as text and as JSON, for people and programs without J
