@@ -5,21 +5,18 @@ The entry point `bgfmt.devices` names `DeviceKernels`.
 
 from __future__ import annotations
 
-import threading
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from bgfmt.errors import CapabilityError, MissingExtraError, install_hint
-from bgfmt.extras.large.tiles import TileKernels, buffer
+from bgfmt.extras.large.tiles import TileKernels, buffer, order_of
 from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.layers import PipOrder
 
 TILES_AT_ONCE = 4  # at a time, so that some are read and written while the kernels of others run
-_taking = threading.Lock()
-_taken: dict[tuple[int, int], tuple[Any, ...]] = {}
 
 
 @cache
@@ -51,7 +48,7 @@ class DeviceKernels(TileKernels):
             raise CapabilityError("tables that count gammons cannot be solved on a device")
         self.columns = columns
         self.empty = cuda().device_array
-        self._plays = _plays(order)
+        self._plays = _plays(order.points, order.chequers)
 
     @staticmethod
     def tiles_at_once(threads: int) -> int:
@@ -117,12 +114,9 @@ class DeviceKernels(TileKernels):
         kernels.compute_records[grid, width](us[0], near, window, *self._plays, out, row, place, low, high)
 
 
-def _plays(order: PipOrder) -> tuple[Any, ...]:
-    """Return the plays of all boards on the device; they are copied there once for each size."""
-    with _taking:
-        size = order.points, order.chequers
-        if size not in _taken:
-            _taken.clear()
-            arrays = order.ends, order.results, WEIGHTS
-            _taken[size] = tuple(cuda().to_device(np.ascontiguousarray(array)) for array in arrays)
-        return _taken[size]
+@lru_cache(maxsize=1)
+def _plays(points: int, chequers: int) -> tuple[Any, ...]:
+    """Return the plays of all boards on the device; those of one size are kept there."""
+    order = order_of(points, chequers)
+    arrays = order.ends, order.results, WEIGHTS
+    return tuple(cuda().to_device(np.ascontiguousarray(array)) for array in arrays)
