@@ -122,7 +122,7 @@ class Container(Sequence[Noun]):
         return len(self.entries)
 
     def __getitem__(self, k: Any) -> Any:
-        return self.noun(range(len(self))[k], whole=True)
+        return self.noun(range(len(self))[k])
 
     def describe(self, k: int) -> str:
         """Describe component k (type, shape and first items) in one line."""
@@ -132,10 +132,10 @@ class Container(Sequence[Noun]):
         """Return component k, a J noun, as values that JSON can hold; see `bgfmt.formats.j.noun.as_json`."""
         return jn.as_json(self[k])
 
-    def noun(self, k: int, whole: bool = False) -> Noun:
-        """Decode component k, which is a J noun (an array of J); with `whole` everything inside it is checked now."""
+    def noun(self, k: int) -> Noun:
+        """Decode component k, which is a J noun (an array of J)."""
         position, size = map(int, self.entries[k])
-        return jn.decode(self.view, position, position + size, self.name, whole)
+        return jn.decode(self.view, position, position + size, self.name)
 
     def form(self, k: int) -> Form:
         """Return the binary form (word size, byte order) in which component k is encoded."""
@@ -205,16 +205,16 @@ class Container(Sequence[Noun]):
             numbers = _integers_of(noun.data[k])
             if numbers is None or len(numbers) != (2 if name in "df" else 1):
                 what = "two whole numbers for d and f, else one"
-                raise HeaderError(self.name, name, noun.data.place(k), what, str(noun.data[k]))
+                raise HeaderError(self.name, name, noun.at, what, str(noun.data[k]))
             values.append(numbers)
         number, first, components, length, directory, free = values[:6]
         version = VERSIONS_BY_NUMBER.get(number[0])
         if version is None:
             names = ", ".join(f"{v.number} ({v.name})" for v in VERSIONS_BY_NUMBER.values())
-            raise HeaderError(self.name, "v", noun.data.place(0), f"one of {names}", number[0])
+            raise HeaderError(self.name, "v", noun.at, f"one of {names}", number[0])
         if components[0] < 0 or min(directory) < 0:
             numbers = components + directory
-            raise HeaderError(self.name, "c or d", noun.data.place(2), "no negative number", numbers)
+            raise HeaderError(self.name, "c or d", noun.at, "no negative number", numbers)
         calls = values[6][0] if len(values) > 6 else None
         pairs = (directory[0], directory[1]), (free[0], free[1])
         return Header(version, form, first[0], components[0], length[0], *pairs, calls, noun.count)

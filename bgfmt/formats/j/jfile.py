@@ -239,7 +239,7 @@ def _check_nouns(file: Container) -> None:
     """Check all nouns; together they may not expand to much more than the file."""
     left = jn.unfold_limit(len(file.view))
     for k in range(len(file)):
-        left = jn.walk(file.noun(k), left, file.name)
+        left -= file.noun(k).total
         if left < 0:
             what = "components of the file's own size"
             raise CorruptError(file.name, int(file.entries[k, 0]), what, "many that share their bytes")

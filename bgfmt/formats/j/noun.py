@@ -4,8 +4,8 @@ A block is a head (`Form.head`) and the atoms in row-major order, in one of the 
 relative to their own first byte, of the blocks of their contents; the form of the outermost block applies to all
 levels. Extended and rational numbers hold offsets of limb blocks, one for each integer.
 
-Arrays are views of the bytes they were read from, and the contents of boxes are decoded on demand, so that a noun of
-any size costs nothing until it is used. Checked against J 9.7.1.
+Arrays are views of the bytes they were read from, so that an array of any size costs nothing until it is used.
+Checked against J 9.7.1.
 """
 
 from __future__ import annotations
@@ -152,6 +152,7 @@ class Noun:
     and denominators alternately.
     at : offset in the file at which the data begin, 0 for a noun built in memory.
     size : bytes of the block from which it was read, without a terminator; its inner blocks are not counted.
+    total : about the bytes that it and everything inside it take when decoded.
     """
 
     type: JType
@@ -159,6 +160,7 @@ class Noun:
     data: Any
     at: int = 0
     size: int = 0
+    total: int = 0
 
     @property
     def count(self) -> int:
@@ -173,13 +175,14 @@ class Noun:
 class _Reader(NamedTuple):
     """Decoder of the blocks of one outermost noun: bytes of `view` up to `end`, all in one form.
 
-    name : for errors.
+    name : for errors. limit : bytes to which the contents of a noun may expand.
     """
 
     view: memoryview
     end: int
     form: Form
     name: str
+    limit: int
 
     def need(self, at: int, size: int) -> None:
         """Raise TruncatedError unless there are `size` bytes from offset `at` on."""
@@ -220,14 +223,17 @@ class _Reader(NamedTuple):
             raise self.error(at, f"a noun of {count} atoms, as many as its shape says", f"shape {axes}")
         size = count * form.size(kind)
         self.need(data, round_up(size, word))
-        if kind not in OFFSETS:
-            values = self.array(form.atom(kind), shape, count, data)
-            return Noun(kind, shape, values, data, data - at + size)
-        if depth >= MAX_DEPTH:
-            raise self.error(at, f"boxes nested up to {MAX_DEPTH} deep", "deeper nesting")
-        offsets = self.array(form.integer, (size // word,), size // word, data)
-        inner = Contents(self, at, data + size, offsets, depth, kind is JType.BOX)
-        return Noun(kind, shape, inner, data, data - at + size)
+        if kind in OFFSETS:
+            if depth >= MAX_DEPTH:
+                raise self.error(at, f"boxes nested up to {MAX_DEPTH} deep", "deeper nesting")
+            offsets = self.array(form.integer, (size // word,), size // word, data)
+            items, total = self.contents(kind is JType.BOX, at, data + size, offsets, depth)
+            return Noun(kind, shape, items, data, data - at + size, total + 64 + size)
+        values = self.array(form.atom(kind), shape, count, data)
+        if kind is JType.BOOLEAN and count and values.max() > 1:
+            k = int((values.reshape(-1) > 1).argmax())
+            raise self.error(data + k, "a boolean, 0 or 1", self.view[data + k])
+        return Noun(kind, shape, values, data, data - at + size, 64 + size)
 
     def array(self, dtype: np.dtype[Any], shape: tuple[int, ...], count: int, at: int) -> NDArray[Any]:
         """Return a view of the atoms; flat if numpy does not support the shape (over 31 axes, or huge and empty)."""
@@ -236,10 +242,37 @@ class _Reader(NamedTuple):
         flat = np.frombuffer(self.view, dtype.base, count * prod(dtype.shape), at)
         return flat.reshape((*shape, *dtype.shape)) if len(shape) < 32 else flat
 
-    def limbs(self, at: int) -> tuple[int, NDArray[Any]]:
-        """Read a limb block: its sign, and unsigned limbs of a word each, the least significant first.
+    def contents(
+        self, boxes: bool, at: int, first: int, offsets: NDArray[Any], depth: int
+    ) -> tuple[tuple[Any, ...], int]:
+        """Read what the offsets of the noun at `at` refer to, nouns or integers; return that, and its size in bytes.
 
-        Older versions of J wrote base-10000 digits, which are signed integers.
+        first : offset of the first byte after the offsets.
+        """
+        items: list[Any] = []
+        total = 0
+        for offset in offsets.tolist():
+            place = at + offset
+            if not first <= place < self.end:
+                expected = f"item {len(items)} after the offsets and inside the noun"
+                raise self.error(first, expected, f"byte {place}")
+            if boxes:
+                item: Any = self.block(place, depth + 1)
+                total += item.total
+            else:
+                item, size = self.integer(place)
+                total += 40 + size
+            if total > self.limit:
+                found = "shared contents that unfold beyond it"
+                raise self.error(at, "contents of the noun's own size", found)
+            items.append(item)
+        return tuple(items), total
+
+    def integer(self, at: int) -> tuple[int, int]:
+        """Return the integer of a limb block, and the size of its limbs or digits.
+
+        The limbs are words, the least significant first. Older versions of J wrote base-10000 digits, which are
+        signed integers.
         """
         number, count, shape, data = self.head(at)
         word = self.form.word
@@ -250,64 +283,14 @@ class _Reader(NamedTuple):
                 at, "a list of limbs or digits", f"type {number}, rank {len(shape)}, {size} bytes"
             )
         self.need(data, size)
-        dtype = self.form.integer if old else f"{self.form.order}u{word}"
-        limbs = np.frombuffer(self.view, dtype, size // word, data)
-        if old and count and not -10000 < int(limbs.min()) <= int(limbs.max()) < 10000:
-            raise self.error(data, "digits of -9999..9999", f"{limbs.min()} to {limbs.max()}")
-        return -1 if shape[0] < 0 else 1, limbs
-
-    def integer(self, at: int) -> int:
-        """Return the integer of a limb block."""
-        sign, limbs = self.limbs(at)
-        if limbs.dtype.kind == "i":
-            return _join_digits(limbs.tolist())
-        return sign * int.from_bytes(limbs.astype(limbs.dtype.newbyteorder("<")).tobytes(), "little")
-
-
-@dataclass(frozen=True, eq=False)
-class Contents(Sequence[Any]):
-    """Items that a noun refers to by offsets, decoded on demand: the nouns of boxes, or integers."""
-
-    _reader: _Reader
-    _at: int  # offset of the noun
-    _first: int  # offset of the first byte after the offsets
-    _offsets: NDArray[Any]
-    _depth: int
-    _boxes: bool
-
-    def __len__(self) -> int:
-        return len(self._offsets)
-
-    def __getitem__(self, k: Any) -> Any:
-        at = self.place(range(len(self))[k])
-        return self._reader.block(at, self._depth + 1) if self._boxes else self._reader.integer(at)
-
-    def place(self, k: int) -> int:
-        """Return the offset in the file of item k's block.
-
-        CorruptError if that is not after all offsets and inside the outermost noun.
-        """
-        reader = self._reader
-        at = self._at + int(self._offsets[k])
-        if not self._first <= at < reader.end:
-            raise reader.error(self._first, f"item {k} after the offsets and inside the noun", f"byte {at}")
-        return at
-
-    def walk(self, left: int) -> int:
-        """Check all items and everything inside them, as the function `walk` does, before they are converted.
-
-        left : bytes to which the contents may still expand; the remaining number is returned.
-        """
-        for k in range(len(self)):
-            if not self._boxes:
-                left -= 40 + int(self._reader.limbs(self.place(k))[1].nbytes)
-            if left < 0:
-                short = "shared contents that unfold beyond it"
-                raise self._reader.error(self._at, "contents of the noun's own size", short)
-            item = self[k]
-            if self._boxes:
-                left = walk(item, left, self._reader.name)
-        return left
+        if not old:
+            limbs = np.frombuffer(self.view, f"{self.form.order}u{word}", size // word, data)
+            value = int.from_bytes(limbs.astype(f"<u{word}").tobytes(), "little")
+            return -value if shape[0] < 0 else value, size
+        digits = np.frombuffer(self.view, self.form.integer, count, data)
+        if count and not -10000 < int(digits.min()) <= int(digits.max()) < 10000:
+            raise self.error(data, "digits of -9999..9999", f"{digits.min()} to {digits.max()}")
+        return _join_digits(digits.tolist()), size
 
 
 def _join_digits(digits: list[int]) -> int:
@@ -334,28 +317,23 @@ def form_at(view: memoryview, at: int, end: int, name: str) -> Form:
     word = 8 if bytes(view[at + 8 : min(end, at + 16)]) == b"\xff" * 8 else 4
     for form in (old for old in OLD_FORMS if old.word == word):
         try:
-            _Reader(view, end, form, name).block(at)
+            _Reader(view, end, form, name, unfold_limit(end - at)).block(at)
         except (CorruptError, TruncatedError):
             continue
         return form
     raise CorruptError(name, at, "a J noun (e0, e1, e2 or e3)", f"{first:02x}")
 
 
-def decode(
-    view: memoryview, at: int = 0, end: int | None = None, name: str = "noun", whole: bool = True
-) -> Noun:
+def decode(view: memoryview, at: int = 0, end: int | None = None, name: str = "noun") -> Noun:
     """Decode the noun at offset `at` of `view`; it may use bytes up to `end`, and what follows it is ignored.
 
-    end : all of `view` if None. name : what messages call it. whole : check everything inside now; otherwise contents
-    of boxes are checked when they are accessed.
+    end : all of `view` if None. name : what messages call it. Arrays are views of the bytes; the contents of boxes
+    are decoded, too.
 
     Raises TruncatedError or CorruptError, with the offset, if the bytes are no valid noun.
     """
     stop = len(view) if end is None else end
-    noun = _Reader(view, stop, form_at(view, at, stop, name), name).block(at)
-    if whole:
-        walk(noun, unfold_limit(stop - at), name)
-    return noun
+    return _Reader(view, stop, form_at(view, at, stop, name), name, unfold_limit(stop - at)).block(at)
 
 
 def unfold_limit(span: int) -> int:
@@ -364,22 +342,6 @@ def unfold_limit(span: int) -> int:
     J lets boxes share contents, so a chain of them can expand exponentially.
     """
     return 4 * span + (1 << 20)
-
-
-def walk(noun: Noun, left: int, name: str) -> int:
-    """Check a noun and everything inside it: every block, every boolean, every part of a long integer.
-
-    left : bytes to which the contents may still expand; the remaining number is returned. name : what messages call
-    it.
-    """
-    left -= 64 + noun.size
-    if noun.type in OFFSETS:
-        return int(noun.data.walk(left))
-    if noun.type is JType.BOOLEAN and noun.count and noun.data.max() > 1:
-        flat = noun.data.reshape(-1)
-        k = int((flat > 1).argmax())
-        raise CorruptError(name, noun.at + k, "a boolean, 0 or 1", int(flat[k]))
-    return left
 
 
 # ---- encoding in any of the four modern forms, piece by piece, as J 9.7.1 does it
