@@ -383,19 +383,10 @@ def boxes(items: Sequence[Noun]) -> Noun:
 
 def measure(noun: Noun, form: Form) -> int:
     """Compute the size in bytes of the noun's encoding in this form, padding and contents of boxes included."""
-    head = form.head_bytes(len(noun.shape))
-    data = noun.count * form.size(noun.type)
     if noun.type in OFFSETS:
-        return head + data + sum(_contents(noun, form))
-    return head + round_up(data + (noun.type in TERMINATED), form.word)
-
-
-def _contents(noun: Noun, form: Form) -> Iterator[int]:
-    """Yield the sizes in bytes of the blocks to which a noun refers by offsets."""
-    for item in noun.data:
-        yield (
-            measure(item, form) if noun.type is JType.BOX else form.head_bytes(1) + len(_limbs(item, form)[1])
-        )
+        return len(encode(noun, form))
+    data = noun.count * form.size(noun.type) + (noun.type in TERMINATED)
+    return form.head_bytes(len(noun.shape)) + round_up(data, form.word)
 
 
 def pieces(noun: Noun, form: Form) -> Iterator[Piece]:
@@ -412,15 +403,11 @@ def pieces(noun: Noun, form: Form) -> Iterator[Piece]:
             yield data
         yield bytes(measure(noun, form) - written)
         return
-    sizes = np.fromiter(_contents(noun, form), np.int64)
+    blocks = [encode(item, form) if noun.type is JType.BOX else _limbs(item, form) for item in noun.data]
+    sizes = np.array([len(block) for block in blocks], np.int64)
     first = form.head_bytes(len(noun.shape)) + len(sizes) * form.word
     yield _convert(first + np.cumsum(sizes) - sizes, JType.INTEGER, form)
-    for item in noun.data:
-        if noun.type is JType.BOX:
-            yield from pieces(item, form)
-        else:
-            shape, limbs = _limbs(item, form)
-            yield _head(form, JType.LITERAL, len(limbs), (shape,)) + limbs
+    yield from blocks
 
 
 def encode(noun: Noun, form: Form) -> bytes:
@@ -443,13 +430,13 @@ def _head(form: Form, kind: JType, count: int, shape: tuple[int, ...]) -> bytes:
         raise CapabilityError(f"4-byte words cannot hold {most:,} (a count or an axis); use word=8") from None
 
 
-def _limbs(number: int, form: Form) -> tuple[int, bytes]:
-    """Return the shape word (number of limbs, with the sign) and the limbs, least significant first."""
+def _limbs(number: int, form: Form) -> bytes:
+    """Encode an integer as a limb block, whose shape is the number of limbs with the sign; the least one is first."""
     count = -(-number.bit_length() // (8 * form.word))
     data = abs(number).to_bytes(round_up(count * form.word, 8), "little")
     if form.order == ">":
         data = np.frombuffer(data, f"<u{form.word}").astype(f">u{form.word}").tobytes()
-    return (-count if number < 0 else count), data
+    return _head(form, JType.LITERAL, len(data), (-count if number < 0 else count,)) + data
 
 
 def _blocks(noun: Noun) -> Iterator[NDArray[Any]]:
