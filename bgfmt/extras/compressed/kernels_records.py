@@ -24,7 +24,7 @@ LANES = 4
 NEVER = 1 << 40
 #: fields of a lane: state, offset of its next unit, step to the unit after, smallest and largest offset of a unit of
 #: its block, records left, index of its next record in the output; state and offset when none were left; first
-#: slots of four columns; number of escapes
+#: slots of four columns
 X = 0
 AT = 1
 STEP = 2
@@ -35,8 +35,7 @@ TO = 6
 END_X = 7
 END_AT = 8
 SLOTS = 9
-ESCAPES = 13
-WORDS = 14
+WORDS = 13
 
 BATCH_RECORDS = 4096  # records that are located before they are decoded
 PREFETCH_RECORDS = 4  # how many records ahead the factors of a column are prefetched
@@ -81,7 +80,6 @@ def open_stream(data: Any, start: Any, units: Any, second: bool, lanes: Any, k: 
     lanes[k, X] = x
     lanes[k, LEAST] = first + _TWO
     lanes[k, MOST] = end - _FOUR
-    lanes[k, ESCAPES] = _NONE
     return bool(x >= STARTED)
 
 
@@ -132,7 +130,6 @@ def _take_low_bits(data: Any, x: Any, at: Any, lanes: Any, k: Any, value: Any, s
     if value == _ESCAPE - _MIDDLE:
         value = _NONE
         shift = _16
-        lanes[k, ESCAPES] += _ONE
     value = (value << shift) + (x & ((_ONE << shift) - _ONE))
     x >>= shift
     if x < STARTED:

@@ -239,20 +239,6 @@ class Classes(NamedTuple):
             )
         return out
 
-    @property
-    def ranges(self) -> NDArray[np.int32]:
-        """Smallest and largest residual that has a symbol in each class, (16, 2) int32; in class 0 any 16-bit ones.
-
-        Valid for classes whose symbols are contiguous, as bgfmt's are.
-        """
-        out = np.full((16, 2), (-32768, 32767), np.int32)
-        for kind in range(1, 16):
-            symbols = np.flatnonzero(self.frequencies[kind, :ESCAPE]) - MIDDLE
-            if len(symbols):
-                shift = self.shifts[kind]
-                out[kind] = symbols[0] << shift, (symbols[-1] + 1 << shift) - 1
-        return out
-
     def is_valid(self) -> bool:
         """Return True if the frequencies of each class sum to 4096 and the shifts are at most 15."""
         whole = (self.frequencies[1:].sum(axis=1) == FREQUENCY_SUM).all()

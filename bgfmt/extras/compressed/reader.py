@@ -219,13 +219,6 @@ class Reader:
         self._rows_checked[places, j] = True
         return data, at, at + (ends - starts)
 
-    def segment_at(self, place: int, j: int) -> int:
-        """Return the offset in the source of the segment of a row in column group j.
-
-        place : row in the file's order, for which `segments` has been called before.
-        """
-        return int(self._begins[place, j])
-
     def column_factors(self, g: int, j: int, first: int, last: int) -> Bytes:
         """Return the verified low-rank factors of columns first..last-1 of tile (g, j), (m, bytes) uint8.
 

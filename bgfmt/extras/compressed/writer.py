@@ -139,42 +139,26 @@ def _pack_tile(
     tile: NDArray[np.uint16], shape: Shape, left: Bytes, right: Bytes, tile_model: TileModel
 ) -> tuple[TileModel, Bytes, memoryview, Numbers]:
     """Encode a tile with given factors: return model, column factors with checksums, row segments, their sizes."""
+    classes = model.default_classes()
+    rows, width, columns = tile.shape
+    most = shape.entry_bytes(width) + left.shape[1] + 4 + width * columns * 2 + 8
+    room = np.empty(min(rows, PACKED_ROWS) * most, np.uint8)
     out = bytearray()
-    sizes = []
-    for start in range(0, len(tile), PACKED_ROWS):
-        rows = slice(start, start + PACKED_ROWS)
-        data, lengths = encode_rows(tile[rows], shape.block, left[rows], right, tile_model)
+    sizes = np.zeros(rows, np.int64)
+    for start in range(0, rows, PACKED_ROWS):
+        some = slice(start, start + PACKED_ROWS)
+        stored = np.ascontiguousarray(tile[some])
+        factors = np.ascontiguousarray(left[some])
+        predicted = np.empty((columns, len(stored), width), np.uint16)
+        model.predict(factors, right, tile_model, predicted)
+        size = kernels_records.encode(
+            stored, predicted, factors, shape.block, model.class_edges(), classes.frequencies, classes.begins,
+            classes.shifts, room, sizes[some],
+        )  # fmt: skip
+        data = room.data[:size]
+        for end, length in zip(np.cumsum(sizes[some]).tolist(), sizes[some].tolist(), strict=True):
+            data[end - 4 : end] = crc(data[end - length : end - 4])
         out += data
-        sizes.append(lengths)
     sums = np.frombuffer(b"".join(crc(row) for row in np.ascontiguousarray(right)), np.uint8)
     sealed_right = np.concatenate([right, sums.reshape(-1, 4)], axis=1)
-    return tile_model, sealed_right, memoryview(out), np.concatenate(sizes)
-
-
-def encode_rows(
-    rows: NDArray[np.uint16], block: int, left: Bytes, right: Bytes, tile_model: TileModel
-) -> tuple[memoryview, Numbers]:
-    """Encode some rows of a tile as row segments with checksums; return (bytes, size of each segment (m,) int64).
-
-    Parameters
-    ----------
-    rows : (m, width, columns) uint16, in the order of the file. block : records of a block.
-    left, right : low-rank factors of these rows, (m, bytes), and of the tile's columns, (width, bytes).
-    tile_model : how the factors are stored.
-    """
-    ladder = model.default_classes()
-    m, width, columns = rows.shape
-    entry = -(-width // block) * (3 if columns == 4 else 2)
-    most = entry + left.shape[1] + 4 + width * columns * 2 + 8
-    room = np.empty(m * most, np.uint8)
-    sizes = np.zeros(m, np.int64)
-    predicted = np.empty((columns, m, width), np.uint16)
-    model.predict(left, right, tile_model, predicted)
-    size = kernels_records.encode(
-        np.ascontiguousarray(rows), predicted, np.ascontiguousarray(left), block, model.class_edges(),
-        ladder.frequencies, ladder.begins, ladder.shifts, room, sizes,
-    )  # fmt: skip
-    data = room.data[:size]
-    for end, length in zip(np.cumsum(sizes).tolist(), sizes.tolist(), strict=True):
-        data[end - 4 : end] = crc(data[end - length : end - 4])
-    return data, sizes
+    return tile_model, sealed_right, memoryview(out), sizes

@@ -78,7 +78,7 @@ def test_positions_in_another_order_are_told(
     code, (note,) = judge(data, tmp_path)
     assert code == 0
     order_at = layout.read_shape(Source.from_bytes(data), 0).parts["order"].offset
-    assert note.startswith(f"the positions carried along: byte {order_at:,}: expected the weakest first")
+    assert note.startswith(f"the field order carried along: byte {order_at:,}: expected what bgfmt's writer writes")
 
 
 def test_other_classes_are_told(
@@ -93,13 +93,7 @@ def test_other_classes_are_told(
         data = packed(table)
     code, notes = judge(data, tmp_path)
     assert code == 0
-    assert notes[0].startswith("the classes carried along: byte 64: ")
-
-
-def test_symbols_of_a_class_stand_side_by_side() -> None:
-    """By their least and greatest the comparison tells which residuals need an escape."""
-    for frequencies in model.default_classes().frequencies[1:]:
-        assert (np.diff(np.flatnonzero(frequencies[: layout.ESCAPE])) == 1).all()
+    assert notes[0].startswith("the field classes carried along: byte 64: ")
 
 
 def test_another_size_of_blocks_is_told(
@@ -110,7 +104,7 @@ def test_another_size_of_blocks_is_told(
         data = packed(table)
     code, notes = judge(data, tmp_path)
     assert code == 0
-    assert any(note.startswith("the header carried along: byte 0: ") for note in notes)
+    assert any(note.startswith("the field block carried along: byte 13: ") for note in notes)
 
 
 def test_facts_in_other_words_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +115,7 @@ def test_facts_in_other_words_are_told(tmp_path: Path, monkeypatch: pytest.Monke
         data = packed(table)  # type: ignore[arg-type]
     code, (note,) = judge(data, tmp_path)
     assert code == 0
-    assert note.startswith("the facts carried along: ")
+    assert note.startswith("the field facts carried along: ")
 
 
 @pytest.mark.slow
@@ -152,14 +146,11 @@ def test_blocks_coded_otherwise_are_told(
     assert np.array_equal(np.asarray(unpacked(data).equities), np.asarray(table.equities))
     code, notes = judge(data, tmp_path)
     assert code == 0
-    # where plain blocks made the factors useless, the writer left them out
-    assert any(
-        note.startswith(("a row segment carried along: ", "the factors carried along: ")) for note in notes
-    )
+    assert any(note.startswith("the strips carried along: ") for note in notes)
 
 
 def test_other_factors_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the writer alone, of a table that is small: of a larger one nobody can tell."""
+    """Of a table that is small: a larger one is not written again."""
     one = solver.two_sided(6, 3)
     with monkeypatch.context() as patch:
         fit = model.fit
@@ -167,13 +158,13 @@ def test_other_factors_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         data = packed(one)
     code, (note,) = judge(data, tmp_path)
     assert code == 0
-    assert note.startswith("the factors carried along: ")
+    assert note.startswith("the strips carried along: ")
     monkeypatch.setattr(canonical, "MAX_REWRITTEN_POSITIONS", 10)
     assert judge(data, tmp_path) == (0, [])
 
 
 @pytest.mark.slow
-def test_segments_of_several_tiles_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strips_of_several_tiles_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An altered bit of a plain block's class, which nothing reads, in the middle one of nine tiles."""
     monkeypatch.setattr(layout, "MAX_GROUP_ROWS", 30)
     numbers = np.random.default_rng(1).integers(0, 65536, (84, 84, 4))
@@ -181,10 +172,10 @@ def test_segments_of_several_tiles_are_compared(tmp_path: Path, monkeypatch: pyt
     reader: Any = unpacked(data).equities.reader  # type: ignore[attr-defined]
     assert reader.shape.groups == 3
     reader.segments(np.array([40]), 1)
-    at = reader.segment_at(40, 1)
+    at = int(reader._begins[40, 1])
     damaged = bytearray(data)
     damaged[at] ^= 4
     damaged_reader: Any = unpacked(resealed(data, bytes(damaged))).equities.reader  # type: ignore[attr-defined]
     damaged_reader.check_all()
     (fault,) = canonical.find_differences(damaged_reader, unpacked(data))
-    assert (fault.offset, fault.rule, fault.carried) == (at, "a row segment", True)
+    assert (fault.offset, fault.rule, fault.carried) == (at, "the strips", True)
