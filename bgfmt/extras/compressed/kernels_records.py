@@ -39,7 +39,6 @@ WORDS = 13
 
 BATCH_RECORDS = 4096  # records that are located before they are decoded
 PREFETCH_RECORDS = 4  # how many records ahead the factors of a column are prefetched
-MAX_STREAM_RECORDS = 4096  # records of a stream
 MAX_FACTORS = 4 * (MAX_WIDE + MAX_NARROW + 2 * MAX_PAIRS)
 
 _NONE, _ONE, _TWO, _FOUR, _ESCAPE, _MIDDLE = U(0), U(1), U(2), U(4), U(ESCAPE), U(MIDDLE)
@@ -399,9 +398,12 @@ def _open_record(
 
 
 @njit()
-def _sort_by_length(states: Any, many: Any, order: Any) -> Any:
-    """Sort the first `many` lanes by the records they have left into `order`; return how many have none left."""
-    ends = np.zeros(MAX_STREAM_RECORDS + 2, np.int64)
+def _sort_by_length(states: Any, many: Any, most: Any, order: Any) -> Any:
+    """Sort the first `many` lanes by the records they have left into `order`; return how many have none left.
+
+    most : greatest number of records that a lane may have left.
+    """
+    ends = np.zeros(most + 2, np.int64)
     for i in range(many):
         ends[states[i, LEFT] + U(1)] += 1
     for left in range(1, len(ends)):
@@ -457,7 +459,7 @@ def decode_records(
             stored[i] = how == 1
             if how == 2:
                 fetch(data, np.int64(states[k, LEAST]), np.int64(states[k, MOST]))
-        done = _sort_by_length(states, count, by_length)
+        done = _sort_by_length(states, count, block, by_length)
         for at in range(done, count, LANES):
             busy = min(LANES, count - at)
             for k in range(busy):
@@ -577,19 +579,6 @@ def _encode_stream(
 
 
 @njit()
-def choose_class(total: Any, count: Any, edges: Any) -> int:
-    """Return the class of the entropy coder, 0..15, for residuals with this sum of absolute values.
-
-    total, count : the sum, and the number of residuals. edges : (15,) means at which one class gives way to the next.
-    """
-    kind = 15 if total else 0
-    for k in range(14, 0, -1):
-        if total and total / count < edges[k]:
-            kind = k
-    return kind
-
-
-@njit()
 def _choose_classes(
     stored: Any, predicted: Any, i: int, first: int, count: int, edges: Any, residual: Any, kinds: Any
 ) -> None:
@@ -602,7 +591,10 @@ def _choose_classes(
             r = ((r + 32768) & 65535) - 32768
             residual[k * columns + c] = r
             total += abs(r)
-        kinds[c] = choose_class(total, count, edges)
+        kinds[c] = 15 if total else 0
+        for k in range(14, 0, -1):
+            if total and total / count < edges[k]:
+                kinds[c] = k
 
 
 @njit("u2.3C, u2.3C, u1.2C, i8, f8.1C, i8.2C, i8.2C, i8.1C, u1.1C, i8.1C")
