@@ -32,6 +32,7 @@ from bgfmt.storage import PathLike, check_output, create
 from bgfmt.tables import Hypergammon
 
 DEFAULT_EFFICIENCY = 2 / 3  # of the cube
+AFTER_CRAWFORD = 0  # stands for the leader's points in scores after the Crawford game
 BISECTION_STEPS = 48  # of the interval in which a cash point lies
 FAIR = 0.5
 
@@ -62,13 +63,15 @@ class Wins:
 class MetBuilder:
     """A match equity table under construction.
 
-    post[n] : probability of a trailer who needs n, after the Crawford game. pre[a, b] : probability of the first side
-    at a-away, b-away before the opening roll, a at most b. Scores not solved yet count 0.5.
+    chances[a, b] : probability of the first side at a-away, b-away before the opening roll, a at most b.
+    chances[n, AFTER_CRAWFORD] : probability of a trailer who needs n, after the Crawford game. Scores not solved yet
+    count 0.5.
     """
 
     length: int
-    post: dict[int, float] = field(default_factory=lambda: {1: FAIR})
-    pre: dict[tuple[int, int], float] = field(default_factory=lambda: {(1, 1): FAIR})
+    chances: dict[tuple[int, int], float] = field(
+        default_factory=lambda: {(1, AFTER_CRAWFORD): FAIR, (1, 1): FAIR}
+    )
 
     def chance_at(self, away: int, other: int) -> float:
         """Return the match winning probability of a side that needs `away` points, the other one `other`.
@@ -77,7 +80,9 @@ class MetBuilder:
         """
         if away <= 0 or other <= 0:
             return 1.0 if away <= 0 else 0.0
-        return self.pre.get((away, other), FAIR) if away <= other else 1 - self.pre.get((other, away), FAIR)
+        if away <= other:
+            return self.chances.get((away, other), FAIR)
+        return 1 - self.chances.get((other, away), FAIR)
 
     def build(self, name: str, title: str = "") -> Met:
         """Build the match equity table from the scores solved.
@@ -85,7 +90,7 @@ class MetBuilder:
         name, title : its short and its full name; the short one if the title is empty.
         """
         away = range(1, self.length + 1)
-        post = tuple(self.post.get(n, FAIR) for n in away)
+        post = tuple(self.chances.get((n, AFTER_CRAWFORD), FAIR) for n in away)
         return Met(name, tuple(tuple(self.chance_at(a, b) for b in away) for a in away), (post, post), title)
 
 
@@ -102,6 +107,10 @@ class _ModelBuilder(MetBuilder):
         away, other : points that it and the other side needed before the game.
         """
         return self.wins.mean(lambda points: self.chance_at(away - points * cube, other))
+
+    def mean_after_crawford(self, away: int, cube: int) -> float:
+        """Return the mean probability of a trailer who needed `away` points and has won with the cube at `cube`."""
+        return self.wins.mean(lambda points: self.chances.get((away - points * cube, AFTER_CRAWFORD), 1.0))
 
     def dead_cube_value(self, away: int, other: int, cube: int) -> Value:
         """Return a function from the game winning probability to the match winning one, for a dead cube.
@@ -177,15 +186,15 @@ def make_met(length: int, wins: Wins, *, name: str, title: str = "", live: float
     if not 0 <= live <= 1:
         raise PositionError(f"the cube efficiency must be from 0 to 1, not {live}")
     making = _ModelBuilder(length, wins=wins, live=live)
-    post = making.post
-    pre = making.pre
+    chances = making.chances
     for away in range(2, length + 1):  # the cube at 2, owned by a side that needs one point
-        post[away] = FAIR * wins.mean(lambda points, n=away: post.get(n - 2 * points, 1.0))  # type: ignore[misc]
+        chances[away, AFTER_CRAWFORD] = FAIR * making.mean_after_crawford(away, 2)
     for away in range(2, length + 1):
-        pre[1, away] = 1 - FAIR * wins.mean(lambda points, n=away: post.get(n - points, 1.0))  # type: ignore[misc]
+        chances[1, away] = 1 - FAIR * making.mean_after_crawford(away, 1)
     for away in range(2, length + 1):
-        for other in range(away, length + 1):
-            pre[away, other] = FAIR if away == other else making.centered_cube_chance(away, other)
+        chances[away, away] = FAIR
+        for other in range(away + 1, length + 1):
+            chances[away, other] = making.centered_cube_chance(away, other)
     return making.build(name, title or name)
 
 
@@ -193,10 +202,8 @@ def make_met(length: int, wins: Wins, *, name: str, title: str = "", live: float
 
 
 FARTHEST_POINT = 24
-#: a row of OUTPUT.scores: points needed, probability, steps and last change
-SOLVED_ROW = re.compile(
-    r"\(?(\d{1,2})(?:, (\d{1,2})\))? = (0x[01]\.[0-9a-f]+p[+-]\d+) steps \d+ residual \S+"
-)
+#: a row of OUTPUT.scores: a score as in `MetBuilder.chances`, and its probability
+SOLVED_ROW = re.compile(r"(\d{1,2}) (\d{1,2}) (0x[01]\.[0-9a-f]+p[+-]\d+)")
 #: points that win, win gammon, win backgammon, lose gammon and lose backgammon add to -1
 POINTS_WON = (2, 1, 1, -1, -1)
 
@@ -340,12 +347,12 @@ def _solve_scores(
     total = (length - 1) * 2 + (length - 1) * (length - 2) // 2
     for row in rows.rows:
         _take_score(made, row, rows.path)
-    for words, score, chances, key in _unsolved_scores(made):
+    for words, score, key in _unsolved_scores(made):
         if solving is not None:
             solving(words)
-        found = scores.solve(score, sweeping)
-        chances[key] = found.chance
-        rows.add(f"{key!r} = {found.chance.hex()} steps {found.steps} residual {found.change:.1e}")
+        chance = scores.solve(score, sweeping)
+        made.chances[key] = chance
+        rows.add(f"{key[0]} {key[1]} {chance.hex()}")
         if progress is not None:
             progress(len(rows.rows), total)
     return made
@@ -355,27 +362,27 @@ def _title(chequers: int) -> str:
     return f"Hypergammon, {chequers} chequer{'s'[: chequers > 1]}"
 
 
-def _unsolved_scores(made: MetBuilder) -> Iterator[tuple[str, Score, dict[Any, float], Any]]:
-    """Yield (name, score, dict that takes its probability, key) of what is not solved, each after all it needs.
+def _unsolved_scores(made: MetBuilder) -> Iterator[tuple[str, Score, tuple[int, int]]]:
+    """Yield (name, score, key in `MetBuilder.chances`) of what is not solved, each after all it needs.
 
     Equal scores need no solving: both sides have the same chances.
     """
-    for n in range(2, made.length + 1):
-        if n not in made.post:
-            yield f"{n}-away after the Crawford game", Score((n, 1), made.build("")), made.post, n
-    for n in range(2, made.length + 1):
-        if (1, n) not in made.pre:
-            score = Score((1, n), made.build(""), crawford=True)
-            yield f"1-away {n}-away, the Crawford game", score, made.pre, (1, n)
-    for total in range(4, 2 * made.length + 1):
-        for a in range(max(2, total - made.length), total // 2 + 1):
-            pair = (a, total - a)
-            if pair in made.pre:
-                continue
-            if a == total - a:
-                made.pre[pair] = 0.5
-            else:
-                yield f"{a}-away {total - a}-away", Score(pair, made.build("")), made.pre, pair
+    away = range(2, made.length + 1)
+    made.chances |= {(n, n): FAIR for n in away}
+    keys = [(n, AFTER_CRAWFORD) for n in away]
+    keys += [(1, n) for n in away]
+    keys += sorted(combinations(away, 2), key=lambda pair: (sum(pair), pair))
+    for key in keys:
+        if key in made.chances:
+            continue
+        a, b = key
+        known = made.build("")
+        if b == AFTER_CRAWFORD:
+            yield f"{a}-away after the Crawford game", Score((a, 1), known), key
+        elif a == 1:
+            yield f"1-away {b}-away, the Crawford game", Score(key, known, crawford=True), key
+        else:
+            yield f"{a}-away {b}-away", Score(key, known), key
 
 
 def _take_score(made: MetBuilder, row: str, kept: str) -> None:
@@ -384,7 +391,4 @@ def _take_score(made: MetBuilder, row: str, kept: str) -> None:
     chance = float.fromhex(match[3]) if match else -1.0
     if match is None or not 0 <= chance <= 1:
         raise ScratchError(kept, "damaged", f"not a solved score: {row[:60]!r}")
-    if match[2]:
-        made.pre[int(match[1]), int(match[2])] = chance
-    else:
-        made.post[int(match[1])] = chance
+    made.chances[int(match[1]), int(match[2])] = chance

@@ -8,7 +8,6 @@ writes, so that results do not depend on threads.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -35,19 +34,6 @@ MIN_WON = 1e-6  # a game, or with one chequer a gammon, is worth less if it leve
 MAX_COLUMNS = 9  # cube states at any score up to 16-away
 
 
-@dataclass(frozen=True)
-class SolvedScore:
-    """Result of solving a score.
-
-    chance : match winning probability of player a before the opening roll. steps : iterations. change : greatest
-    change in the last one.
-    """
-
-    chance: float
-    steps: int
-    change: float
-
-
 class Scores(IterationBase):
     """Solver of hypergammon scores with 1, 2 or 3 chequers a side, one after the other. A context manager."""
 
@@ -67,25 +53,23 @@ class Scores(IterationBase):
     def __exit__(self, *error: object) -> None:
         self.pool.shutdown(cancel_futures=True)
 
-    def solve(self, score: Score, stepping: Stepping | None = None) -> SolvedScore:
+    def solve(self, score: Score, stepping: Stepping | None = None) -> float:
         """Compute the match winning probability of the first side of `score` before the opening roll.
 
         Only those entries of its match equity table are used that can follow. stepping : called after each iteration
         with its number and the greatest change. SolverError if the values do not converge.
         """
         kept = columns.match_columns(score, gammons=True)
-        worth, steps, change = self.solve_values(kept, stepping)
+        worth = self.solve_values(kept, stepping)
         won = abs(worth[0, 0, 1, 0])
         if self._first is None and won > MIN_WON:
             # values from -1 to 1 that other scores begin with
             self._first = worth[..., :1] / won
         place = kept.states.index(CubeState(1, NOBODY))
-        return SolvedScore(float(1 + self.average_opening(worth)[place]) / 2, steps, change)
+        return float(1 + self.average_opening(worth)[place]) / 2
 
-    def solve_values(
-        self, kept: columns.Columns, stepping: Stepping | None = None
-    ) -> tuple[Array, int, float]:
-        """Compute the values of all records for some cube states; return (values, iterations, change in the last).
+    def solve_values(self, kept: columns.Columns, stepping: Stepping | None = None) -> Array:
+        """Compute the values of all records for some cube states.
 
         values[mover, own side, other side, column], (2, n, n, K), is the value (2 * match winning probability - 1) to
         the player who has just moved, with one column for each cube state.
@@ -113,7 +97,7 @@ class Scores(IterationBase):
             if stepping is not None:
                 stepping(steps, change)
             if change <= MAX_CHANGE:
-                return worth, steps, change
+                return worth
             self.extrapolate(steps, worth.swapaxes(0, 1))
         raise SolverError(f"numbers still change by {change:g} after {MAX_STEPS} steps")
 

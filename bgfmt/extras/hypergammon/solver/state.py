@@ -1,11 +1,11 @@
 """The state of a hypergammon solve in a file, so that an interrupted one can be continued.
 
-offset  size  content
-0       16    "bgfmt sweeps 1\n\n"
-16      4     size of the description, little-endian
-20      -     description: JSON with chequers, recipe, threshold, sweeps, change, begun (what the solve began with)
--       -     the numbers, (n, n, 10) float32 or float64, little-endian, C order
-end     32    SHA-256 of everything before
+size  content
+-     a line: "bgfmt sweeps 2: " and what the solve is of, as from `_first_line`
+4     number of sweeps, little-endian
+8     change in the last sweep, float64, little-endian
+-     the numbers, (n, n, 10) float32 or float64, little-endian, C order
+32    SHA-256 of everything before
 
 A new state is written completely before it replaces the old one, so that there is always one good state.
 """
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import struct
 from itertools import chain
@@ -27,7 +26,8 @@ from bgfmt.game import board
 from bgfmt.storage import PathLike, create, open_source
 from bgfmt.tables import Hypergammon
 
-MAGIC = b"bgfmt sweeps 1\n\n"
+MAGIC = b"bgfmt sweeps 2: "
+PROGRESS = struct.Struct("<Id")
 CHECKSUM_BYTES = hashlib.sha256().digest_size
 
 
@@ -39,9 +39,8 @@ def start_checksum(restart: Hypergammon | Iteration | None) -> str:
     if restart is None:
         return ""
     digest = hashlib.sha256()
-    numbers = restart.values if isinstance(restart, Iteration) else restart.records
-    for us in range(len(numbers)):
-        digest.update(np.ascontiguousarray(numbers[us]).tobytes())
+    for row in restart.values if isinstance(restart, Iteration) else restart.records:
+        digest.update(np.ascontiguousarray(row))
     return digest.hexdigest()
 
 
@@ -52,17 +51,17 @@ def is_state(path: PathLike) -> bool:
     return False
 
 
+def _first_line(chequers: int, recipe: str, begun: str) -> bytes:
+    return MAGIC + f"{chequers} chequers, recipe {recipe}, from {begun or 'the start'}\n".encode()
+
+
 def write(iteration: Iteration, path: PathLike, begun: str) -> None:
     """Write the state of a solve to a file, replacing an older one.
 
     begun : `start_checksum` of the solve.
     """
-    facts = {
-        "chequers": iteration.chequers, "recipe": iteration.recipe, "sweeps": iteration.sweeps,
-        "change": iteration.change, "begun": begun,
-    }  # fmt: skip
-    text = json.dumps(facts).encode()
-    head = MAGIC + struct.pack("<I", len(text)) + text
+    line = _first_line(iteration.chequers, iteration.recipe, begun)
+    head = line + PROGRESS.pack(iteration.sweeps, iteration.change)
     digest = hashlib.sha256()
     little = iteration.values.dtype.newbyteorder("<")
     with create(path, force=True) as sink:
@@ -89,24 +88,19 @@ def read(path: PathLike, chequers: int, recipe: str, begun: str) -> Iteration:
     """
     name = os.fspath(path)
     n = board.count(PLACES, chequers)
+    dtype = np.dtype("<f4" if recipe == "gnubg" else "<f8")
+    line = _first_line(chequers, recipe, begun)
+    begin = len(line) + PROGRESS.size
+    end = begin + n * n * 10 * dtype.itemsize
     if not is_state(path):
         raise SolverError(f"{name}: is not the state of a hypergammon solve")
     with open_source(path) as source:
         data = source.buffer
-        if hashlib.sha256(data[:-CHECKSUM_BYTES]).digest() != bytes(data[-CHECKSUM_BYTES:]):
-            raise ScratchError(name, "damaged", "damaged or truncated: its checksum does not match")
-        try:
-            begin = len(MAGIC) + 4 + int.from_bytes(data[len(MAGIC) : len(MAGIC) + 4], "little")
-            facts = json.loads(bytes(data[len(MAGIC) + 4 : begin]))
-            solve = facts["chequers"], facts["recipe"], facts["begun"]
-            sweeps = int(facts["sweeps"])
-            change = float(facts["change"])
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise ScratchError(name, "damaged", f"damaged at byte {len(MAGIC)}") from None
-        if solve != (chequers, recipe, begun):
-            message = f"the state of another solve ({solve[0]} chequers, recipe {solve[1]})"
+        if bytes(data[: len(line)]) != line:
+            message = f"the state of another solve, not of {line[len(MAGIC) :].decode().strip()}"
             raise ScratchError(name, "foreign", message)
-        dtype = np.dtype("<f4" if recipe == "gnubg" else "<f8")
-        source.need(begin + n * n * 10 * dtype.itemsize + CHECKSUM_BYTES)
+        if len(data) != end + CHECKSUM_BYTES or hashlib.sha256(data[:end]).digest() != bytes(data[end:]):
+            raise ScratchError(name, "damaged", "damaged or truncated: its checksum does not match")
+        sweeps, change = PROGRESS.unpack_from(data, len(line))
         values = source.array(dtype, (n, n, 10), begin).copy()
     return Iteration(chequers, recipe, values, sweeps, change, False)

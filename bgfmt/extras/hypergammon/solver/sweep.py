@@ -112,9 +112,8 @@ def compute_record(state: SweepState, plays: Plays, sides: Sides, us: int, them:
     place_2 = places[1]
     place_3 = places[2]
     one = out.dtype.type(1)
-    two = one + one
     least = out.dtype.type(LEAST)
-    t0 = t1 = t2 = t3 = t4 = t5 = t6 = t7 = t8 = t9 = one - one
+    out[:] = 0
     roll = 0
     for high in range(6):
         for low in range(high + 1):
@@ -151,28 +150,17 @@ def compute_record(state: SweepState, plays: Plays, sides: Sides, us: int, them:
                     b7 = -same[7]
                     b8 = -same[8]
                     b9 = -same[9]
-            weight = one if high == low else two
-            t0 = t0 + weight * best[0]
-            t1 = t1 + weight * best[1]
-            t2 = t2 + weight * best[2]
-            t3 = t3 + weight * best[3]
-            t4 = t4 + weight * best[4]
-            t5 = t5 + weight * b5
-            t6 = t6 + weight * b6
-            t7 = t7 + weight * b7
-            t8 = t8 + weight * b8
-            t9 = t9 + weight * b9
+            weight = one if high == low else one + one
+            for k in range(5):
+                out[k] += weight * best[k]
+            out[5] += weight * b5
+            out[6] += weight * b6
+            out[7] += weight * b7
+            out[8] += weight * b8
+            out[9] += weight * b9
     share = one / out.dtype.type(36)
-    out[0] = t0 * share
-    out[1] = t1 * share
-    out[2] = t2 * share
-    out[3] = t3 * share
-    out[4] = t4 * share
-    out[5] = t5 * share
-    out[6] = t6 * share
-    out[7] = t7 * share
-    out[8] = t8 * share
-    out[9] = t9 * share
+    for k in range(NUMBERS):
+        out[k] *= share
 
 
 @njit(f"{SWEEP_STATE}, i8, i8, f4.1C, f4.1C", f"{SWEEP_STATE64}, i8, i8, f8.1C, f8.1C")
