@@ -276,14 +276,14 @@ def _block_bytes(data: Any, lengths: Any, blocks: Any, width: Any, columns: Any,
 
 
 @njit(
-    "u1.1C, i8.1C, i8.1C, i8, i8, i8, i8, i8, i8, u4.1C, i8.1C, u2.3C, i8.1C, i8.1C, u2.2C",
-    "u1.1C, i8.1C, i8.1C, i8, i8, i8, i8, i8, i8, u4.1C, i8.1C, u2.3C, i8.1C, i8.1C, u8.2C",
+    "u1.1C, i8.1C, i8.1C, i8, i8, i8, i8, u4.1C, i8.1C, u2.3C, i8.1C, i8.1C, u2.2C",
+    "u1.1C, i8.1C, i8.1C, i8, i8, i8, i8, u4.1C, i8.1C, u2.3C, i8.1C, i8.1C, u8.2C",
 )
 def decode_rows(
-    data: Any, starts: Any, stops: Any, width: int, factors: int, columns: int, block: int, first: int, last: int,
-    slots: Any, shifts: Any, predicted: Any, into: Any, target: Any, out: Any,
+    data: Any, starts: Any, stops: Any, width: int, factors: int, columns: int, block: int, slots: Any, shifts: Any,
+    predicted: Any, into: Any, target: Any, out: Any,
 ) -> Any:  # fmt: skip
-    """Decode blocks first..last-1 of row segments and add predictions; return -1, or the index of an invalid segment.
+    """Decode row segments and add predictions; return -1, or the index of an invalid segment.
 
     Parameters
     ----------
@@ -291,14 +291,13 @@ def decode_rows(
     width, factors : records of a segment, and size of its low-rank factors in bytes.
     columns, block : numbers of a record, and records of a block.
     slots, shifts : `Classes.slots`, flat, and `Classes.shifts`.
-    predicted : (columns, m, records) uint16 for these blocks.
-    into, target, out : record first * block + i of segment k goes to out[into[k], target[i]], unless target[i] is
-        negative. `out` is (m, any) uint64 (four 16-bit numbers), or uint16 if records have one column.
+    predicted : (columns, m, width) uint16.
+    into, target, out : record i of segment k goes to out[into[k], target[i]]. `out` is (m, any) uint64 (four 16-bit
+        numbers), or uint16 if records have one column.
     """
     kept = 2 if columns == 4 else 1
     blocks = (width + block - 1) // block
-    many = predicted.shape[2]
-    spare = (last - first) * block * columns  # after the residuals, space for those of a block
+    spare = width * columns  # after the residuals, space for those of a block
     residual = np.zeros(spare + block * columns, np.uint16)
     lanes = np.zeros((LANES, WORDS), np.uint64)
     for k in range(len(starts)):
@@ -306,16 +305,15 @@ def decode_rows(
         at = lengths + blocks + factors
         if at + _block_bytes(data, lengths, blocks, width, columns, block) != stops[k] - 4:
             return k
-        at += _block_bytes(data, lengths, first, width, columns, block)
         busy = 0
-        for b in range(first, last):
+        for b in range(blocks):
             count = min(block, width - b * block)
             units = np.int64(data[lengths + b])
-            to = (b - first) * block * columns
+            to = b * block * columns
             if units == PLAIN:
                 for r in range(count * columns):
                     residual[to + r] = np.int64(data[at + 2 * r]) | np.int64(data[at + 2 * r + 1]) << 8
-                predicted[:, k, (b - first) * block :][:, :count] = 0
+                predicted[:, k, b * block :][:, :count] = 0
                 at += 2 * count * columns
             elif units == 0:
                 for c in range(kept):
@@ -332,7 +330,7 @@ def decode_rows(
                     lanes[busy + second, TO] = to + second * half * columns
                 busy += 2
                 at += 2 * units
-            if busy == LANES or (busy and b == last - 1):
+            if busy == LANES or (busy and b == blocks - 1):
                 decode(data, lanes, busy, columns, slots, shifts, columns, spare, residual)
                 for x in range(0, busy, 2):  # a block is decoded properly if its streams meet
                     if lanes[x, END_X] != STARTED or lanes[x + 1, END_X] != STARTED:
@@ -341,18 +339,16 @@ def decode_rows(
                         return k
                 busy = 0
         if columns == 4:
-            for i in range(many):
-                if target[i] >= 0:
-                    out[into[k], target[i]] = (
-                        np.uint64((predicted[0, k, i] + residual[4 * i]) & 65535)
-                        | np.uint64((predicted[1, k, i] + residual[4 * i + 1]) & 65535) << np.uint64(16)
-                        | np.uint64((predicted[2, k, i] + residual[4 * i + 2]) & 65535) << np.uint64(32)
-                        | np.uint64((predicted[3, k, i] + residual[4 * i + 3]) & 65535) << np.uint64(48)
-                    )
+            for i in range(width):
+                out[into[k], target[i]] = (
+                    np.uint64((predicted[0, k, i] + residual[4 * i]) & 65535)
+                    | np.uint64((predicted[1, k, i] + residual[4 * i + 1]) & 65535) << np.uint64(16)
+                    | np.uint64((predicted[2, k, i] + residual[4 * i + 2]) & 65535) << np.uint64(32)
+                    | np.uint64((predicted[3, k, i] + residual[4 * i + 3]) & 65535) << np.uint64(48)
+                )
         else:
-            for i in range(many):
-                if target[i] >= 0:
-                    out[into[k], target[i]] = predicted[0, k, i] + residual[i]
+            for i in range(width):
+                out[into[k], target[i]] = predicted[0, k, i] + residual[i]
     return -1
 
 

@@ -254,57 +254,32 @@ class Reader:
 
     # -- rows --------------------------------------------------------------------------------------------
 
-    def piece(self, places: Numbers, first: int, last: int) -> Records:
-        """Decode the records of some rows against columns first..last-1, (m, last - first, columns) uint16.
-
-        Rows and columns are numbered by place: their index in the file's own order of positions.
-
-        places : ascending places of the rows.
-        """
-        target = np.full(self.shape.positions, -1, np.int64)
-        target[first:last] = np.arange(last - first)
-        return self._decode_rows(places, np.arange(len(places)), first, last, target)
-
     def rows(self, numbers: Numbers) -> Records:
         """Decode the rows of these sides on roll, (m, n, columns) uint16, both sides by position number."""
-        places = self.places[numbers]
-        order = np.argsort(places, kind="stable")
-        return self._decode_rows(places[order], order, 0, self.shape.positions, self.directory.order)
-
-    def _decode_rows(self, places: Numbers, into: Numbers, first: int, last: int, target: Numbers) -> Records:
-        """Decode the rows at ascending `places`.
-
-        Row k goes into row into[k] of the result, column i into its column target[i].
-        """
         shape = self.shape
-        out = np.empty((len(places), last - first, shape.columns), np.uint16)
-        flat = out.view(np.uint64 if shape.columns == 4 else np.uint16)[..., 0]
+        places = self.places[numbers]
+        out = np.empty((len(places), shape.positions, shape.columns), np.uint16)
+        whole = out.view(np.uint64 if shape.columns == 4 else np.uint16)[..., 0]  # records as one number
         group = self._group[places]
         for g in np.unique(group).tolist():
             mine = np.flatnonzero(group == g)
+            mine = mine[np.argsort(places[mine])]
             for j in range(shape.groups):
                 low = self._edges[j]
                 high = self._edges[j + 1]
-                a = max(first, low) - low
-                b = min(last, high) - low
-                if a >= b:
-                    continue
-                begin = a // shape.block
-                end = -(-b // shape.block)
-                a = begin * shape.block
-                b = min(end * shape.block, high - low)
+                width = high - low
                 tile = self.model(g, j)
                 data, starts, ends = self.segments(places[mine], j)
-                entry = shape.entry_bytes(high - low)
+                entry = shape.entry_bytes(width)
                 factors = data[(starts + entry)[:, None] + np.arange(tile.factor_bytes)]
-                predicted = np.empty((shape.columns, len(mine), b - a), np.uint16)
-                model.predict(factors, self.column_factors(g, j, a, b), tile, predicted)
+                predicted = np.empty((shape.columns, len(mine), width), np.uint16)
+                model.predict(factors, self.column_factors(g, j, 0, width), tile, predicted)
                 bad = kernels.decode_rows(
-                    data, starts, ends, high - low, tile.factor_bytes, shape.columns, shape.block, begin, end,
-                    self._slots, self._low_bits, predicted, into[mine], target[low + a : low + b], flat,
+                    data, starts, ends, width, tile.factor_bytes, shape.columns, shape.block, self._slots,
+                    self._low_bits, predicted, mine, self.directory.order[low:high], whole,
                 )  # fmt: skip
                 if bad >= 0:
-                    raise self._block_error(int(self._begins[places[mine][bad], j]))
+                    raise self._block_error(int(self._begins[places[mine[bad]], j]))
         return out
 
     # -- single records ----------------------------------------------------------------------------------
@@ -383,10 +358,7 @@ class PackedRows(LazyRows):
     """Equities of a compressed table as a lazy array, (n, n, columns) uint16."""
 
     def __init__(self, reader: Reader) -> None:
-        #: `order`: position numbers in the file's order of rows and columns; `piece`: records by that order
         self.reader = reader
-        self.order = reader.directory.order
-        self.piece = reader.piece
         n = reader.shape.positions
         super().__init__((n, n, reader.shape.columns), "<u2", self._fetch_rows, reader.rows, reader.records)
         self._ahead: tuple[int, Records] = (0, np.empty((0, n, reader.shape.columns), np.uint16))

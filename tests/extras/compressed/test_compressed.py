@@ -137,7 +137,7 @@ def test_two_tiles_at_a_time_are_in_memory(groups: None, monkeypatch: pytest.Mon
 
 
 @pytest.mark.slow
-def test_rows_records_and_pieces_agree(groups: None) -> None:
+def test_rows_and_records_agree(groups: None) -> None:
     stored, data = np.asarray(table().equities), packed(table())
     found: Any = unpacked(data).equities
     n = len(stored)
@@ -152,22 +152,6 @@ def test_rows_records_and_pieces_agree(groups: None) -> None:
     assert [np.array_equal(found[k : k + 10], stored[k : k + 10]) for k in range(0, 200, 10)] == [True] * 20
     with pytest.raises(IndexError):
         found[n, 0]
-    order = found.order
-    for first, last in ((0, n), (5, 6), (60, 75), (130, 209)):
-        places = np.sort(rng.permutation(n)[:20])
-        wanted = stored[order[places]][:, order[first:last]]
-        assert np.array_equal(found.piece(places, first, last), wanted)
-
-
-def test_pieces_within_a_tile_of_several_blocks() -> None:
-    stored = np.asarray(table().equities)
-    found: Any = unpacked(packed(table())).equities
-    shape, n = found.reader.shape, len(stored)
-    assert (shape.groups, shape.block) == (1, 128)
-    order, places = found.order, np.arange(0, n, 9)
-    for first, last in ((127, 129), (128, n), (1, 128), (127, n - 1)):
-        wanted = stored[order[places]][:, order[first:last]]
-        assert np.array_equal(found.piece(places, first, last), wanted)
 
 
 @pytest.mark.slow

@@ -420,7 +420,7 @@ def test_an_index_that_points_elsewhere_is_found_without_its_sum(packed: Path, t
         strip = int(ours._group[row])
         ours._load_index(strip)
         entry = int(ours._index[strip] + 8 * (row - ours.edges[strip]) * ours.shape.groups)
-        them = int(here.table.equities.order[0])
+        them = int(here.table.equities.reader.directory.order[0])
     good = packed.read_bytes()
     for change in (8, -8, 1, 1 << 40):
         bad = bytearray(good)
