@@ -323,16 +323,6 @@ def test_verify_names_what_it_names_of_the_plain_file(tmp_path: Path, groups: No
 
 
 @pytest.mark.slow
-def test_verify_proves_more_points_than_a_pure_race(tmp_path: Path, golden: Path) -> None:
-    plain, small = tmp_path / "plain.bd", tmp_path / "small.bgts"
-    bgfmt.convert(golden / "gnubg" / "ts_13x02.bd", plain, chequers=1)
-    bgfmt.convert(plain, small)
-    for path in plain, small:
-        report = bgfmt.verify(path)
-        assert (report.status, report.checked) == ("proved", 196), path
-
-
-@pytest.mark.slow
 def test_a_look_up_by_range_asks_for_little() -> None:
     data, stored = packed(solver.two_sided(6, 6)), np.asarray(solver.two_sided(6, 6).equities)
     asked: list[int] = []
