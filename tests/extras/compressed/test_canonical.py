@@ -78,7 +78,9 @@ def test_positions_in_another_order_are_told(
     code, (note,) = judge(data, tmp_path)
     assert code == 0
     order_at = layout.read_shape(Source.from_bytes(data), 0).parts["order"].offset
-    assert note.startswith(f"the field order carried along: byte {order_at:,}: expected what bgfmt's writer writes")
+    assert note.startswith(
+        f"the field order carried along: byte {order_at:,}: expected what bgfmt's writer writes"
+    )
 
 
 def test_other_classes_are_told(
