@@ -39,8 +39,9 @@ def start_checksum(restart: Hypergammon | Iteration | None) -> str:
     if restart is None:
         return ""
     digest = hashlib.sha256()
-    for row in restart.values if isinstance(restart, Iteration) else restart.records:
-        digest.update(np.ascontiguousarray(row))
+    numbers = restart.values if isinstance(restart, Iteration) else restart.records
+    for us in range(len(numbers)):
+        digest.update(np.ascontiguousarray(numbers[us]).tobytes())
     return digest.hexdigest()
 
 
@@ -101,6 +102,6 @@ def read(path: PathLike, chequers: int, recipe: str, begun: str) -> Iteration:
             raise ScratchError(name, "foreign", message)
         if len(data) != end + CHECKSUM_BYTES or hashlib.sha256(data[:end]).digest() != bytes(data[end:]):
             raise ScratchError(name, "damaged", "damaged or truncated: its checksum does not match")
-        sweeps, change = PROGRESS.unpack_from(data, len(line))
+        sweeps, change = PROGRESS.unpack(bytes(data[len(line) : begin]))
         values = source.array(dtype, (n, n, 10), begin).copy()
     return Iteration(chequers, recipe, values, sweeps, change, False)
