@@ -115,25 +115,6 @@ def label(text: str, place: int, oracle: Oracle, advisor: Advisor, settings: Set
     return out
 
 
-def is_kept_label(row: Any, texts: list[str]) -> bool:
-    """Return True for a row [index, label] of a file of an interrupted run that can be a label of these positions."""
-    if not isinstance(row, list) or len(row) != 2:
-        return False
-    place, label = row
-    if type(place) is not int or not 0 <= place < len(texts):
-        return False
-    if (
-        not isinstance(label, dict)
-        or label.get("position") != texts[place]
-        or not label.keys() <= set(COLUMNS)
-    ):
-        return False
-    texts_sound = all(isinstance(label[name], str) for name in ("source", "error") if name in label)
-    numbers = [value for name, value in label.items() if name not in ("position", "source", "error")]
-    finite = all(type(value) in (int, float) and abs(value) < float("inf") for value in numbers)
-    return texts_sound and finite and type(label.get("play_outs", 0)) is int and len(label) > 1
-
-
 def label_all(
     texts: list[str], output: str, settings: Settings, *, threads: int, force: bool = False, resume: bool = False,
     progress: Progress | None = None,
@@ -159,8 +140,11 @@ def label_all(
     names = json.dumps([asdict(settings), hashlib.sha256("\n".join(texts).encode()).hexdigest()])
     part = output + ".part"
     file = RowFile(part, names, anew=force and not resume)
-    kept = load_json_rows(file.rows)
-    labels: dict[int, Label] = {row[0]: row[1] for row in kept if is_kept_label(row, texts)}
+    labels: dict[int, Label] = {}
+    for row in load_json_rows(file.rows):
+        match row:
+            case [int(place), {"position": str(text)} as one] if texts[place : place + 1] == [text]:
+                labels[place] = one
     if progress is not None:
         progress(len(labels), len(texts))
     own = threading.local()

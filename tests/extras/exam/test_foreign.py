@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import threading
 import zipfile
@@ -16,7 +15,6 @@ import pytest
 from bgfmt.cli import run
 from bgfmt.errors import BgfmtError, FormatError
 from bgfmt.extras.exam import candidates, judging, label_files, labels, making, sets
-from bgfmt.extras.lab.labels import is_kept_label
 
 
 @pytest.fixture
@@ -177,19 +175,6 @@ def test_kept_answers_that_cannot_be_are_asked_again() -> None:
         [equity, 0, -1, float("inf"), nan, 0.1, ""], ["0", 0, 0, nan, nan, 0.1, ""], [True, 0, 0, nan, nan, 0.1, ""],
     ):  # fmt: skip
         assert not judging.is_kept_answer(row, exam), row
-
-
-def test_kept_labels_that_cannot_be_are_made_again() -> None:
-    texts = ["1 1 / 1", "1 / 1"]
-    sound = {"position": "1 / 1", "source": "calculation", "play_outs": 0, "owned": 1.0, "owned_error": 0.0}
-    assert is_kept_label([1, sound], texts)
-    for row in (
-        None, [1], [2, sound], [0, sound], [1, {}], [1, sound | {"x": 1}], [1, sound | {"owned": "1"}],
-        [1, sound | {"owned": float("inf")}], [1, sound | {"play_outs": 0.5}], [True, sound],
-        [1, {"position": "1 / 1"}],
-    ):  # fmt: skip
-        assert not is_kept_label(row, texts), row
-    assert json.loads(json.dumps([1, sound])) == [1, sound]
 
 
 def test_numbers_beyond_every_equity_are_a_finding(tmp_path: Path) -> None:

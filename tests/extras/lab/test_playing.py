@@ -88,26 +88,20 @@ def test_the_compiled_series_is_the_referees(cube: bool) -> None:
     fast = series.play_compiled(BKG, setting, 2, 3)
     assert slow.points.tolist() == fast.points.tolist()
     assert slow.as_dict() | {"turns": fast.turns} == fast.as_dict()  # the referee's engines resign earlier
-    bearoff = referee.Setting(position=BEAROFF, first=0, cube=cube)
+    bearoff = referee.Setting(position=BEAROFF, cube=cube)
     slow, fast = played((BKG, BKG), Seeded(8), bearoff, 10), series.play_compiled(BKG, bearoff, 10, 8)
     assert slow.points.tolist() == fast.points.tolist()
 
 
 @pytest.mark.slow
 def test_a_series_does_not_depend_on_threads_and_has_the_exact_chance() -> None:
-    setting = referee.Setting(
-        position=Position(Side(0, 0, 0, 0, 0, 1), Side(0, 0, 0, 0, 0, 1)), first=0, cube=False
-    )
+    setting = referee.Setting(position=Position(Side(0, 0, 0, 0, 0, 1), Side(0, 0, 0, 0, 0, 1)), cube=False)
     one, two = (series.play_compiled(BKG, setting, 4000, 1, threads=n) for n in (1, 2))
     assert one.points.tolist() == two.points.tolist()
     found = one.as_dict()
     assert abs(found["win"] - 13 / 16) < 4 * found["win_standard_error"]
     assert found["win_standard_error"] == pytest.approx((13 / 16 * 3 / 16 / 4000) ** 0.5, rel=0.1)
     assert found["standard_error"] == pytest.approx(2 * found["win_standard_error"], rel=0.001)
-    swapped = referee.Setting(position=setting.position.swapped(), first=1, cube=False)
-    assert series.play_compiled(BKG, swapped, 500, 1).points.tolist() == [
-        -p for p in one.points[:500].tolist()
-    ]
     with pytest.raises(CapabilityError, match="for money"):
         series.play_compiled(BKG, referee.Setting(length=3), 5, 1)
 
@@ -131,9 +125,9 @@ def test_games_are_written_and_read_again(writer: Any) -> None:
 
 @pytest.mark.slow
 def test_a_game_from_a_position() -> None:
-    match = referee.play_match((BKG, BKG), Seeded(1), referee.Setting(position=BEAROFF, first=1))
+    match = referee.play_match((BKG, BKG), Seeded(1), referee.Setting(position=BEAROFF))
     first = match.games[0].records[0]
-    assert (first.kind, first.turn, first.position) == ("set", 1, BEAROFF.swapped())
+    assert (first.kind, first.turn, first.position) == ("set", 0, BEAROFF)
     assert matches.read(write_sgf(match))[0].problems == ()
 
 

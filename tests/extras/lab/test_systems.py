@@ -151,9 +151,6 @@ def test_counting():
     assert systems.multichoose(7, 15) == systems.bearoff_positions() == 54264
     assert systems.naive_cells() == 268_435_456
     assert systems.naive_cells() / systems.bearoff_positions() == pytest.approx(4946.84, abs=0.005)
-    assert systems.orderings(4) == 24
-    assert systems.orderings(6, 4) == 360
-    assert systems.choose(6, 4) == 15
     one = {(3, 3): 19, (3, 10): 285, (3, 15): 815, (4, 3): 34, (4, 10): 1000, (6, 3): 83, (6, 10): 8007}
     one |= {(6, 15): 54263, (24, 15): 25_140_840_659}
     for size, count in one.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import tempfile
 from contextlib import ExitStack
 from fractions import Fraction
@@ -328,16 +327,12 @@ def new_format(name: str, folder: Path | None) -> None:
         raise OutputExistsError(f"{folder}: exists already", replaceable=False)
     module = "bgfmt_" + name.replace("-", "_")
     words = {"name": name, "module": module, "cls": "".join(map(str.capitalize, name.split("-")))}
-    made = Path(tempfile.mkdtemp(dir=folder.absolute().parent, prefix=f".{folder.name}-"))
-    try:
+    with tempfile.TemporaryDirectory(dir=folder.absolute().parent, prefix=f".{folder.name}-") as scratch:
+        made = Path(scratch) / folder.name
         for target, template in KIT.items():
             text = files("bgfmt").joinpath("data", "new-format", template).read_text("utf-8")
             path = made / target.format(**words)
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(Template(text).substitute(words), "utf-8")
-        made.chmod(0o755)
         os.rename(made, folder)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
     click.echo(f"{folder}: now  cd {folder} && pip install -e '.[test]' && pytest")

@@ -93,7 +93,7 @@ def _setting(request: Request, names: tuple[str, str], cube: bool) -> referee.Se
         return setting
     position = GameState.parse(request.position).position
     check_unfinished(position)
-    return replace(setting, position=position, first=0)
+    return replace(setting, position=position)
 
 
 def _dice(request: Request, seed: int | None) -> rolls.Dice:
@@ -194,17 +194,16 @@ def _replay(request: Request, main: engine.Engine) -> None:
     same: list[bool] = []
     engaged: list[bool] = []
     for match in recorded:
-        for turn in (turn for game in match.games for turn in referee.replay(main, match, game)):
-            row = turn.as_dict(match.players)
+        for record, row in (turn for game in match.games for turn in referee.replay(main, match, game)):
             rows.append(row)
-            mine = only is None or turn.record.player == only
-            if mine and turn.open:
-                same.append(turn.same)
-                engaged += [turn.same] * turn.record.position.contact
+            mine = only is None or record.player == only
+            if mine and row["legal"] != 1:
+                same.append(row["same"])
+                engaged += [row["same"]] * row["contact"]
             if not request.as_json:
                 roll = "-".join(map(str, row["roll"] or []))
-                line = f"{turn.number or '':>3} {row['player']:<10.10} {roll:3}  {turn.played:<24}"
-                more = "" if turn.same or not mine else f" {request.name} now: {turn.choice}"
+                line = f"{row['turn'] or '':>3} {row['player']:<10.10} {roll:3}  {row['played']:<24}"
+                more = "" if row["same"] or not mine else f" {request.name} now: {row['engine']}"
                 click.echo((line + more).rstrip())
     if request.as_json:
         options.echo_json(

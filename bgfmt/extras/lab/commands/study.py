@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import ExitStack
+from itertools import zip_longest
 from typing import Any
 
 import click
@@ -225,11 +226,11 @@ def of_position(words: tuple[str, ...], as_json: bool, **calculation: Any) -> No
     sides = position.us, position.them
     with asking.adviser(said, **calculation) as advisor:
         rolls = [advisor.race(side).bearoff for side in sides]
-    longest = max(0 if one is None else len(one) for one in rolls)
-    chances = [np.zeros(longest) if one is None else np.pad(one, (0, longest - len(one))) for one in rolls]
+    known = [(0.0, 0.0) if one is None else one for one in rolls]
+    chances = np.array(list(zip_longest(*known, fillvalue=0.0))).T[:, None, 1:]
     points = max(6, *(side.highest for side in sides))
-    counted = [np.array([side.padded(points)], np.int64) for side in sides]
-    pairs = Pairs(counted[0], counted[1], chances[0][None, 1:], chances[1][None, 1:])
+    counted = np.array([[side.padded(points)] for side in sides], np.int64)
+    pairs = Pairs(*counted, *chances)
     rows: list[dict[str, Any]] = []
     for rule in RULES.values():
         row: dict[str, Any] = {"rule": rule.name, "title": rule.title, "count": None, "limits": None}

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from bgfmt.errors import FormatError, PositionError
+from bgfmt.extras.foreign import open_text
 from bgfmt.extras.lab.engine.bkg.kernels import series
 from bgfmt.game.state import pair_of_dice
 
 Roll = tuple[int, int]
 MASK = (1 << 64) - 1
-MAX_FILE_BYTES = 16 << 20
 
 
 class Dice(ABC):
@@ -65,18 +65,16 @@ class Listed(Dice):
         """Read rolls from a text file.
 
         Each roll is written ``61``, ``6-1`` or ``6,1``; spaces or line ends separate them, and # starts a comment.
-        FormatError for anything else, or for a file larger than `MAX_FILE_BYTES` bytes.
+        FormatError for anything else.
         """
-        data = Path(path).read_bytes()[: MAX_FILE_BYTES + 1]
-        if len(data) > MAX_FILE_BYTES:
-            raise FormatError(f"{path}: larger than any file of dice ({MAX_FILE_BYTES >> 20} MiB)")
         rolls: list[Roll] = []
-        for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
-            for word in line.partition("#")[0].split():
-                if not re.fullmatch(r"[1-6][-,]?[1-6]", word):
-                    expected = "expected a roll such as 61 or 6-1"
-                    raise FormatError(f"{path}, line {number}: {expected}, found {word!r:.40}")
-                rolls.append((int(word[0]), int(word[-1])))
+        with open_text(path) as file:
+            for number, line in enumerate(file, 1):
+                for word in line.partition("#")[0].split():
+                    if not re.fullmatch(r"[1-6][-,]?[1-6]", word):
+                        expected = "expected a roll such as 61 or 6-1"
+                        raise FormatError(f"{path}, line {number}: {expected}, found {word!r:.40}")
+                    rolls.append((int(word[0]), int(word[-1])))
         return cls(rolls, str(path))
 
     def roll(self) -> Roll:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -19,10 +19,9 @@ from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, outco
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
 from bgfmt.game.moves import legal_plays, notation
-from bgfmt.game.state import START, GameState
+from bgfmt.game.state import GameState
 
 MAX_TURNS = 100_000
-MAX_CUBE_POWER = 10  # log2 of the greatest cube value, 1024
 Tell = Callable[[Record], None]
 Players = tuple[Engine, Engine]
 
@@ -31,15 +30,13 @@ Players = tuple[Engine, Engine]
 class Setting:
     """The conditions of a game or a match.
 
-    position : where each game starts, player 0 first.
-    first : who is on roll there; None for an opening roll.
+    position : where each game starts, with player 0 on roll; None for the opening position and an opening roll.
     length : points of the match, 0 for money.
     cube : whether the cube is used.
     names : of the players.
     """
 
-    position: Position = Position(START, START)  # noqa: RUF009 - frozen
-    first: int | None = None
+    position: Position | None = None
     length: int = 0
     cube: bool = True
     names: tuple[str, str] = ("player 1", "player 2")
@@ -81,8 +78,8 @@ class _Table:
         sides = (walk.sides[0], walk.sides[1])
         return GameState(
             sides, turn, cube_value=walk.cube, cube_owner=walk.owner, scores=walk.scores,
-            length=self.setting.length, crawford=walk.crawford, cube_in_use=self.setting.cube, limit=MAX_CUBE_POWER,
-            jacoby=False, beavers=False, names=self.setting.names,
+            length=self.setting.length, crawford=walk.crawford, cube_in_use=self.setting.cube, jacoby=False,
+             beavers=False, names=self.setting.names,
         )  # fmt: skip
 
     def say(self) -> bool:
@@ -99,7 +96,7 @@ class _Table:
         games = self.players[turn].resign(state)
         if 1 <= games <= 3 and other.accept(replace(state, resigned=games)):
             self.walk.resign(turn, 0, games * self.walk.cube)
-        elif state.may_double and state.cube_power < MAX_CUBE_POWER and self.players[turn].double(state):
+        elif state.may_double and state.cube_power < state.limit and self.players[turn].double(state):
             self.walk.double(turn, 0)
             answer = self.walk.take if other.take(replace(state, doubled=True)) else self.walk.drop
             answer(1 - turn, 0)
@@ -157,14 +154,14 @@ def play_game(
     walk = GameWalk(match, number=number, scores=scores, crawford=crawford)
     table = _Table(players, setting, walk, dice, tell)
     dice.begin(number - 1)
-    turn = setting.first
+    turn = 0
     rolled = None
-    if turn is None:
+    if setting.position is not None:
+        walk.setup(0, board=setting.position, turn=turn)
+    else:
         while rolled is None or rolled[0] == rolled[1]:
             rolled = table.roll()
         turn = 0 if rolled[0] > rolled[1] else 1
-    if setting.position != Position(START, START) or setting.first is not None:
-        walk.setup(0, board=setting.position, turn=turn)
     try:
         for _ in range(MAX_TURNS):
             if rolled is None:
@@ -232,71 +229,51 @@ def play_match(
     return Match(setting.names, setting.length, tuple(played), setting.rules)
 
 
-@dataclass(frozen=True)
-class Turn:
-    """A roll, double or answer of a recorded game, with what an engine would have done.
-
-    number : of the roll from 1, 0 for others.
-    plays : number of legal results of a roll.
-    played, choice : what was done and what the engine does: a play or "double", "roll", "take", "drop".
-    same : whether both are the same.
-    """
-
-    number: int
-    record: Record
-    plays: int
-    played: str
-    choice: str
-    same: bool
-
-    @property
-    def open(self) -> bool:
-        """Whether the player had more than one choice."""
-        return self.plays > 1 or not self.number
-
-    def as_dict(self, names: tuple[str, str]) -> dict[str, Any]:
-        """Return the turn as a dict for JSON; names : of the players."""
-        record = self.record
-        return {
-            "turn": self.number,
-            "player": names[record.player],
-            "roll": None if record.dice is None else list(record.dice),
-            "position_id": record.position.id,
-            "contact": record.position.contact,
-            "legal": self.plays,
-            "played": self.played,
-            "engine": self.choice,
-            "same": self.same,
-        }
-
-
 def sample_game() -> Match:
     """Return the game of Berliner against BKG in section IX of the paper."""
     text = (files("bgfmt.extras.lab") / "data" / "bkg-game.mat").read_bytes()
     return matches.read(text, "BKG's sample game")[0]
 
 
-def replay(engine: Engine, match: Match, game: Game) -> list[Turn]:
-    """Return every roll, double and answer of both sides of a game, with what the engine would have done.
+def replay(engine: Engine, match: Match, game: Game) -> Iterator[tuple[Record, dict[str, Any]]]:
+    """Yield every roll, double and answer of both sides of a game, and for JSON what an engine would have done.
 
     game : one of the games of `match`.
     """
-    turns = []
     number = 0
     for record in game.records:
         state = state_before(match, game, record)
+        turn = 0
+        legal = 0
+        played: str = record.kind
         if record.dice is not None and record.kind in ("play", "dance"):
             number += 1
+            turn = number
             plays = legal_plays(record.position, *record.dice)
+            legal = max(1, len(plays))
             play = engine.play(state) if plays else None
             played = notation(record.moves)
-            same = play is None or play.result == record.after
             choice = played if play is None else str(play)
-            turns.append(Turn(number, record, max(1, len(plays)), played, choice, same))
+            same = play is None or play.result == record.after
         elif record.kind in ("double", "take", "drop"):
             if record.kind == "double":
                 choice = "double" if engine.double(state) else "roll"
             else:
                 choice = "take" if engine.take(state) else "drop"
-            turns.append(Turn(0, record, 0, record.kind, choice, choice == record.kind))
-    return turns
+            same = choice == played
+        else:
+            continue
+        yield (
+            record,
+            {
+                "turn": turn,
+                "player": match.players[record.player],
+                "roll": None if record.dice is None else list(record.dice),
+                "position_id": record.position.id,
+                "contact": record.position.contact,
+                "legal": legal,
+                "played": played,
+                "engine": choice,
+                "same": same,
+            },
+        )

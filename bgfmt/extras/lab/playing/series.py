@@ -23,6 +23,8 @@ from bgfmt.extras.lab.engine.bkg.player import Bkg
 from bgfmt.extras.lab.playing.dice import MASK
 from bgfmt.extras.lab.playing.referee import Setting
 from bgfmt.extras.matches.model import Game
+from bgfmt.game.board import Position
+from bgfmt.game.state import START
 
 CHUNK = 50  # games that a thread plays between two reports of progress
 
@@ -115,9 +117,8 @@ def play_compiled(
     if games < 1 or setting.length:
         raise CapabilityError("a series must have at least one game, for money")
     kernel = engine.completion.kernel
-    opening = setting.first is None
-    position = setting.position if setting.first in (0, None) else setting.position.swapped()
-    start = array_of(position.check())
+    opening = setting.position is None
+    start = array_of((setting.position or Position(START, START)).check())
     out = np.zeros((games, 4), np.int64)
 
     def work(first: int) -> int:
@@ -131,6 +132,5 @@ def play_compiled(
             finished += count
             if progress is not None:
                 progress(finished, games)
-    winner = out[:, 0] if setting.first in (0, None) else 1 - out[:, 0]
-    points = out[:, 1] * out[:, 2] * np.where(winner == 0, 1, -1)
+    points = out[:, 1] * out[:, 2] * np.where(out[:, 0] == 0, 1, -1)
     return Series(points, out[:, 1], int(out[:, 3].sum()))

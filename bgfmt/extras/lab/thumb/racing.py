@@ -31,14 +31,11 @@ def chances(onmove: ArrayLike, other: ArrayLike) -> tuple[Floats, Floats]:
     onmove, other : (..., rolls) probabilities of needing exactly 1, 2, ... rolls; the shapes before the last axis
     broadcast. If the distributions are truncated, W + V may be less than 1.
     """
-    ours, theirs = (np.asarray(rows, np.float64) for rows in (onmove, other))
-    width = max(ours.shape[-1], theirs.shape[-1])
-    ours, theirs = (
-        np.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, width - rows.shape[-1])]) for rows in (ours, theirs)
-    )
+    ours = np.asarray(onmove, np.float64)
+    theirs = np.asarray(other, np.float64)
     our_left = 1 - np.cumsum(ours, axis=-1)  # after roll n
-    their_left = np.concatenate([np.ones((*theirs.shape[:-1], 1)), 1 - np.cumsum(theirs, axis=-1)], axis=-1)
-    win = np.einsum("...n,...n->...", ours, their_left[..., :-1])
+    their_left = 1 - np.cumsum(theirs, axis=-1) + theirs  # before it
+    win = np.einsum("...n,...n->...", ours, their_left)
     lose = np.einsum("...n,...n->...", theirs, our_left)
     return np.asarray(win), np.asarray(lose)
 
