@@ -7,7 +7,6 @@ off; a backgammon when the rolls to leave the enemy's home board do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,6 +112,15 @@ def racing(completion: Completion, state: GameState) -> Racing:
 # -- resigning ----------------------------------------------------------------------------------------
 
 
+FAR = np.arange(26)
+#: of a man on each point: pips, dice of two pips, sixes, pips to come home, sixes to come home, sixes to leave the
+#: enemy's home board
+WAYS = np.column_stack([
+    FAR, (FAR + 1) // 2, (FAR + 5) // 6, np.maximum(FAR - 6, 0), np.maximum(FAR - 1, 0) // 6,
+    np.maximum(FAR - 13, 0) // 6,
+])  # fmt: skip
+
+
 class Turns(NamedTuple):
     """Rolls that a side needs with 6-6 every time (least) and with 2-1 every time (most).
 
@@ -128,44 +136,20 @@ class Turns(NamedTuple):
 
 
 def turns_of(side: Side) -> Turns:
-    """Return bounds of the rolls that a side, which has passed the other, needs: with 6-6 and with 2-1 every time.
+    """Return the rolls that a side, which has passed the other, needs: with 6-6 and with 2-1 every time.
 
-    For the latter men outside come home first, the farthest by each die; men at home need at least as many rolls of
-    2-1 as their pips and the ones and twos in them require. The bound is never too small.
+    With 2-1 every time these are at least a third of the pips and half of the ones and twos in them; for up to seven
+    men on twelve points, and for all positions at home, they are exactly as many. Until one man is off all men come
+    home, and one of them goes at most six pips.
     """
-    counts = array_of(Position(side, Side()))[0].tolist()
-    men = [(point, many) for point, many in enumerate(counts) if point]
-    sixes = sum(many * ((point + 5) // 6) for point, many in men)
-    to_home = sum(many * ((point - 1) // 6) for point, many in men)
-    to_leave = sum(many * ((point - 13) // 6) for point, many in men if point >= 19)
-    rolls, home = _home(counts, max)
-    pips = sum(point * many for point, many in enumerate(home))
-    parts = sum((point + 1) // 2 * many for point, many in enumerate(home))
-    most_off = 0
-    if not counts[0]:
-        most_off, last = _home(counts, min)
-        most_off += 0 if last[0] else -(-next(point for point in range(1, 7) if last[point]) // 3)
+    counts = array_of(Position(side, Side()))[0]
+    on = not counts[0]
+    pips, twos, sixes, outside, to_home, to_leave = (counts @ WAYS).tolist()
+    nearest = 6 if outside else int(np.flatnonzero(counts)[0])
     return Turns(
-        -(-sixes // 4), rolls + max(-(-pips // 3), -(-parts // 2)), 0 if counts[0] else -(-(1 + to_home) // 4),
-        most_off, -(-to_leave // 4),
+        -(-sixes // 4), max(-(-pips // 3), -(-twos // 2)), -(-(1 + to_home) // 4) * on,
+        -(-(nearest + outside) // 3) * on, -(-to_leave // 4),
     )  # fmt: skip
-
-
-def _home(counts: list[int], spare: Callable[[Iterable[int]], int]) -> tuple[int, list[int]]:
-    """Return the rolls of 2-1 until no man is outside, and the counts then.
-
-    spare : chooses the home point of the man that moves if the last man outside leaves a 1 to play.
-    """
-    side = list(counts)
-    rolls = 0
-    while any(side[7:]):
-        rolls += 1
-        for die in (2, 1):
-            outside = [point for point in range(7, 26) if side[point]]
-            start = outside[-1] if outside else spare(point for point in range(1, 7) if side[point])
-            side[start] -= 1
-            side[start - die] += 1
-    return rolls, side
 
 
 def games_lost(position: Position) -> int:

@@ -96,15 +96,15 @@ def _ladder(free: Array, blot: Array, q: int, die: int, most: int) -> tuple[int,
 @njit()
 def _pointed(blot: Array, men: Array, a: int, b: int) -> bool:
     """Return True if each die has a hitter and they are two men (rule R2)."""
-    for t in range(1, 25):
-        q = t + a
-        if not (blot[t] and q < 25 and men[q]):
-            continue
-        for other in range(1, 25):
-            r = other + b
-            if blot[other] and r < 25 and men[r] and (r != q or men[q] >= 2):
-                return True
-    return False
+    by_first = by_second = by_one_man = 0
+    for q in range(1, 25):
+        if men[q]:
+            first = q > a and blot[q - a]
+            second = q > b and blot[q - b]
+            by_first += first
+            by_second += second
+            by_one_man += first and second and men[q] == 1
+    return by_first * by_second > by_one_man
 
 
 @njit()
