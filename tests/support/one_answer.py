@@ -71,7 +71,7 @@ def side(rng: random.Random, chequers: tuple[int, int], points: int) -> Side:
 
 
 #: chequers and points of a side: covered by the two-sided table, calculated, estimated, or covered by nothing
-SIZES = [((1, 4), 6), ((1, 5), 6), ((9, 15), 6), ((13, 15), 9), ((15, 15), 14)]
+SIZES = [((1, 4), 6), ((1, 5), 6), ((9, 15), 6), ((9, 13), 8), ((4, 8), 14)]
 
 
 def state(rng: random.Random, number: int) -> GameState:
