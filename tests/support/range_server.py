@@ -17,6 +17,7 @@ class Handler(BaseHTTPRequestHandler):
     """Answers from the server's `path`; `how(handler, number of the request)` may answer otherwise."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else the body waits 40 ms for the client to acknowledge the head
     server: RangeServer
 
     def do_GET(self) -> None:

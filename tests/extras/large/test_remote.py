@@ -107,15 +107,15 @@ def test_many_random_lookups_in_bounded_memory(tmp_path: Path) -> None:
     with open(path, "wb") as file:
         file.write(f"gnubg-TS-06-10-1{'x' * 23}\n".encode())
         file.truncate(40 + 8 * n * n)
-    us, them = np.random.default_rng(2).integers(0, n, (2, 10_000))
+    us, them = np.random.default_rng(2).integers(0, n, (2, 4_000))
     with serving(path) as server, bgfmt.open(server.url) as far:
         tracemalloc.start()
         found = far.lookup_many(us, them)
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    assert found.shape == (10_000, 4)
+    assert found.shape == (4_000, 4)
     assert (found == -1).all()
-    assert most < 120 << 20  # the server of this test is in the same process
+    assert most < 120 << 20  # of 260 MB; the server of this test is in the same process
 
 
 def test_neighbours_are_one_request() -> None:
