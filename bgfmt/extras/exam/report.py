@@ -1,4 +1,4 @@
-"""Reports of a judged exam as text, JSON and an HTML page with plots; of one engine, or of two compared."""
+"""Reports of a judged exam as text, JSON and an HTML page with boards; of one engine, or of two compared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.extras.exam import plots
 from bgfmt.extras.exam.candidates import STATUS
 from bgfmt.extras.exam.judging import Judged, cube_values, findings
 from bgfmt.extras.exam.sets import EQUITY, KINDS, OWNERS, Array
@@ -224,8 +223,8 @@ class Report:
         body = [f"<pre>{escape(text)}</pre>" for text in self._comparison()]
         for data, judged in zip(self.engines, self.judged, strict=True):
             text = "\n".join(lines(data))
-            body += [f'<pre class="scroll">{escape(text)}</pre>', *_figures(data), *_cards(data, judged)]
-        return document(title, body, plots.STYLE)
+            body += [f'<pre class="scroll">{escape(text)}</pre>', *_cards(data, judged)]
+        return document(title, body)
 
     def render_file(self, name: str) -> str:
         """Return the report as the text of a file: JSON, HTML or plain text by the ending of `name`."""
@@ -310,26 +309,6 @@ def _worst_lines(data: dict[str, Any], judged: Judged) -> Iterator[str]:
         if place < DRAWN:
             (question,) = judged.exam.questions(np.array([case["number"]]))
             yield from (f"    {line}" for line in draw(question.position).splitlines())
-
-
-# -- on a page ----------------------------------------------------------------------------------------------
-
-#: headings of the plots, by the names of `calibration`
-CALIBRATIONS = {
-    "equity, money": "Equity, for money",
-    "equity, score": "Match win probability, at scores",
-    "win, money": "Game win probability, for money",
-    "win, score": "Game win probability, at scores",
-}
-
-
-def _figures(data: dict[str, Any]) -> Iterator[str]:
-    """Yield the plots of answered numbers against exact ones as HTML."""
-    yield '<div class="plots">'
-    for name, one in data["calibration"].items():
-        plot = plots.calibration(name, one["bins"])
-        yield f"<figure><figcaption>{CALIBRATIONS[name]}</figcaption>{plot}</figure>"
-    yield "</div>"
 
 
 def _cards(data: dict[str, Any], judged: Judged) -> Iterator[str]:

@@ -190,6 +190,31 @@ def test_planted_faults_are_named(standard: sets.Exam) -> None:
     assert "http" not in page.replace('http-equiv="Content-Security-Policy"', "")
 
 
+def test_calibration_tells_how_far_numbers_are_off(standard: sets.Exam) -> None:
+    """Of an engine that knows every number, equities for money but for 0.1."""
+    exam = standard.part(np.flatnonzero(standard.kind == sets.EQUITY)[::7])
+
+    def answer(question: sets.Question) -> object:
+        equity, win = question.exam.of(question.number)
+        return {"equity": equity + (0.0 if question.away else 0.1), "win": win}
+
+    made = report.Report([sat(exam, answer)], 3)
+    found = made.engines[0]["calibration"]
+    assert set(found) == {"equity, money", "equity, score", "win, money", "win, score"}
+    for name, one in found.items():
+        off = 0.1 if name == "equity, money" else 0.0
+        assert one["mean_error"] == pytest.approx(off)
+        assert one["greatest_error"] == pytest.approx(off)
+        assert sum(count for *_, count in one["bins"]) == one["answers"]
+        assert len(one["bins"]) >= 5
+        for said, true, _ in one["bins"]:
+            assert said - true == pytest.approx(off)
+    page = made.page()
+    assert "<h1>made</h1>" in page
+    assert "equity, money: " in page
+    assert "mean error +0.10000" in page
+
+
 def test_plays_are_read_in_every_form(standard: sets.Exam) -> None:
     from bgfmt.game.moves import legal_plays
 

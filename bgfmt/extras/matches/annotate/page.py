@@ -50,15 +50,15 @@ NOTE = (
 )
 
 
-def document(title: str, body: Iterable[str], style: str = "") -> str:
-    """Return an HTML page without external resources: its title, a style sheet, and the lines of its body."""
+def document(title: str, body: Iterable[str]) -> str:
+    """Return an HTML page without external resources: its title, and the lines of its body."""
     head = f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <link rel="icon" href="data:,">
 <title>{escaped(title)}</title><style>
-{STYLE.read_text()}{style}</style></head><body>
+{STYLE.read_text()}</style></head><body>
 {DEFINITIONS}
 <main><h1>{escaped(title)}</h1>"""
     return "\n".join([head, *body, "</main></body></html>", ""])
