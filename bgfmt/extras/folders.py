@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from bgfmt.storage import system
-from bgfmt.storage.publish import appeared_error, hidden_name, hidden_prefix, keep_mode
+from bgfmt.storage.publish import hidden_name, hidden_prefix, keep_mode
 from bgfmt.storage.system import PathLike
 
 __all__ = ["new_folder", "recover_folder"]
 
 PARTS = ".parts"
 OLD = ".old"
-# RENAME_EXCHANGE, AT_FDCWD
-_EXCHANGE = 2
-_HERE = -100
 
 
 @contextlib.contextmanager
-def new_folder(path: PathLike, *, force: bool) -> Iterator[Path]:
+def new_folder(path: PathLike) -> Iterator[Path]:
     """Return a context manager of an empty hidden folder, which is renamed to `path` if the block ends without error.
 
-    force : replace an existing folder. Call `recover_folder` before looking at what exists.
+    An existing folder is replaced. Call `recover_folder` before looking at what exists.
     """
     target = Path(path).resolve()
     hidden = hidden_name(target, PARTS)
@@ -35,11 +31,10 @@ def new_folder(path: PathLike, *, force: bool) -> Iterator[Path]:
         with system.report_errors_as(path):
             hidden.mkdir()
             locked = _locked(hidden)[0]
-            if force:
-                keep_mode(hidden, target)
+            keep_mode(hidden, target)
         yield hidden
         with system.report_errors_as(path):
-            _publish(hidden, target, force)
+            _publish(hidden, target)
     finally:
         if locked >= 0:
             os.close(locked)
@@ -81,32 +76,17 @@ def _locked(folder: Path) -> tuple[int, bool]:
     return fd, system.lock(fd) is not False
 
 
-def _publish(hidden: Path, target: Path, force: bool) -> None:
-    """Give the finished folder its name. If the system cannot exchange two names, the old folder is renamed first."""
-    replaced = force and target.is_dir()
-    if replaced and exchange(hidden, target):
-        system.sync_folder(target.parent)
-        return  # what is hidden now is the old one
+def _publish(hidden: Path, target: Path) -> None:
+    """Give the finished folder its name; an existing folder is renamed first, and gets its name back on an error."""
     aside = hidden.with_suffix(OLD)
+    replaced = target.is_dir()
     if replaced:
         os.rename(target, aside)
     try:
-        if os.path.lexists(target):
-            raise appeared_error(os.fspath(target))
         os.rename(hidden, target)
     except BaseException:
         if replaced:
             os.rename(aside, target)
         raise
     system.sync_folder(target.parent)
-    if replaced:
-        shutil.rmtree(aside, ignore_errors=True)
-
-
-def exchange(a: Path, b: Path) -> bool:
-    """Exchange the names of the folders a and b atomically; return False if the system or the file system cannot."""
-    try:
-        rename = ctypes.CDLL(None).renameat2
-    except (AttributeError, OSError, TypeError):
-        return False
-    return bool(rename(_HERE, os.fsencode(a), _HERE, os.fsencode(b), _EXCHANGE) == 0)
+    shutil.rmtree(aside, ignore_errors=True)

@@ -32,7 +32,6 @@ from typing import Any, NoReturn
 
 ROOT = Path(__file__).resolve().parents[2]
 FAULTS = ("kill", "full")
-PLAIN = "CRASH_WITHOUT_EXCHANGE"  # set where a system cannot exchange names at one stroke
 COUNTED = "calls that change the folder: "
 #: function of `os` -> which of its positional arguments are paths (or descriptors) that it changes
 PATHS = {
@@ -247,10 +246,6 @@ def main(words: list[str]) -> NoReturn:
     options = parser.parse_args(words[:split])
     from bgfmt.cli import run
 
-    if os.environ.get(PLAIN):
-        from bgfmt.extras import folders
-
-        folders.exchange = lambda a, b: False
     counter = Counter(options.watch, options.at, options.fault)
     counter.install()
     code = run(words[split + 1 :])

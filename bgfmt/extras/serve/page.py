@@ -194,7 +194,7 @@ def write(
             raise CapabilityError(f"two tables have the name {twice[0]!r}")
         for one in holdings:
             _check_readable(one)
-        with new_folder(target, force=True) as made, system.report_errors_as(target):
+        with new_folder(target) as made, system.report_errors_as(target):
             _write_page(made, holdings, links, title, part, progress)
             if met:
                 (made / "met").mkdir()
