@@ -128,10 +128,8 @@ class Session:
             self._watch_cube(state)
             question = state if self.cube_in_use else replace(state, cube_in_use=False)
             answer = self._without_repeated_offer(question, self.player.answer(question))
-        except BgfmtError as error:
-            return self._mistake(str(error))
         except Exception as error:  # gnubg waits for an answer in any case
-            return self._mistake(f"{type(error).__name__}: {error}")
+            return self._mistake(str(error) if isinstance(error, BgfmtError) else repr(error))
         self.questions += 1
         if state.kind == "cube":
             self._offered = state.position

@@ -11,6 +11,7 @@ import click
 from bgfmt.cli import options
 from bgfmt.cli.asking import note
 from bgfmt.cli.sections import section
+from bgfmt.cli.solve import parse_size
 from bgfmt.errors import PositionError
 from bgfmt.game import identifiers as ids
 from bgfmt.game.board import Position, Side, count
@@ -72,7 +73,7 @@ def identify(words: tuple[str, ...], form: str | None, table: str | None, as_jso
       bgfmt id "4 3 1 / 3 3 2" --to xgid
       bgfmt id "#52487" --table 6x6
     """
-    size = _parse_size(table)
+    size = None if table is None else parse_size(table)
     if form == "number" and size is None:
         raise click.UsageError("a position number needs the size of its table: --table PxC")
 
@@ -96,11 +97,11 @@ def identify(words: tuple[str, ...], form: str | None, table: str | None, as_jso
         lost = ", ".join(one["lost"])
         if form:
             click.echo(one["text"])
-            if lost:
-                note(f"not in it: {lost}")
-            continue
-        click.echo(f"{name:<12} " + (one["text"] or one["reason"]).replace("\n", f"\n{'':<13}"))
-        if lost:
+        else:
+            click.echo(f"{name:<12} " + (one["text"] or one["reason"]).replace("\n", f"\n{'':<13}"))
+        if lost and form:
+            note(f"not in it: {lost}")
+        elif lost:
             click.echo(f"{'':<13}(without {lost})")
     if found["notes"]:
         note(f"not converted: {', '.join(found['notes'])}")
@@ -123,18 +124,6 @@ def _form(name: str, state: GameState, size: tuple[int, int] | None) -> dict[str
     return {"text": text, "lost": [fact for fact, of in FACTS.items() if of(state) != of(back)]}
 
 
-def _parse_size(table: str | None) -> tuple[int, int] | None:
-    """Parse the value of `--table`, such as 6x8, to (points, chequers)."""
-    if table is None:
-        return None
-    found = re.fullmatch(r"(\d{1,2})x(\d{1,2})", table)
-    if found is None or not (1 <= int(found[1]) <= 24 and 1 <= int(found[2]) <= 15):
-        raise click.BadParameter(
-            f"expected points x chequers, such as 6x8, not {table[:20]!r}", param_hint="--table"
-        )
-    return int(found[1]), int(found[2])
-
-
 def _number(position: Position, size: tuple[int, int]) -> int:
     """Return the position number of a two-sided table of this size."""
     points, chequers = size
@@ -150,9 +139,8 @@ def _state(text: str, size: tuple[int, int] | None) -> GameState:
         return ids.parse(text)
     if size is None:
         raise click.UsageError("a position number needs the size of its table: --table PxC")
+    both = count(*size) ** 2
+    if int(text[1:]) >= both:
+        raise PositionError(f"{text}: the last position number of {size[0]}x{size[1]} is #{both - 1}")
     sides = divmod(int(text[1:]), count(*size))
-    if sides[0] >= count(*size):
-        raise PositionError(
-            f"{text}: the last position number of {size[0]}x{size[1]} is #{count(*size) ** 2 - 1}"
-        )
     return GameState.of(Position(*(Side.from_number(number, size[0]) for number in sides)).check())

@@ -32,10 +32,11 @@ def xg_text(answer: Any) -> str:
         return _plays(answer)
     if isinstance(answer, ScoresAnswer):
         raise CapabilityError("the cube actions at all scores cannot be printed as XG text")
-    state = answer.state.before_roll()
     lines = _cube(answer) if isinstance(answer, CubeAnswer) else _match_cube(answer)
-    met = "" if isinstance(answer, CubeAnswer) else answer.action.met.name
-    return _assemble(state, "X on roll, cube action", lines, met)
+    met = None if isinstance(answer, CubeAnswer) else answer.action.met.name
+    return _assemble(
+        answer.state.before_roll(), "X on roll, cube action", [*lines, *_choices(answer.action)], met
+    )
 
 
 def _assemble(state: GameState, asked: str, lines: Iterable[str], met: str | None) -> str:
@@ -88,31 +89,32 @@ def _chances(win: float, gammon: float, lost: float) -> list[str]:
 
 
 def _cube(answer: CubeAnswer) -> list[str]:
-    """Return the lines of a money cube action."""
+    """Return the lines of a money cube action before its choices."""
     found = answer.equities
     lines = [f"Analyzed in bgfmt, {source_line(found)}"]
-    sides = found.position.us, found.position.them
-    known = (
-        not found.position.contact and max(side.highest for side in sides) <= HIGHEST_SAFE_POINT
-    )  # no backgammons
-    if found.win is not None and found.gammons != "ignored" and known:
+    highest = max(found.position.us.highest, found.position.them.highest)
+    no_backgammons = not found.position.contact and highest <= HIGHEST_SAFE_POINT
+    if found.win is not None and found.gammons != "ignored" and no_backgammons:
         lines += _chances(found.win, found.win_gammon or 0.0, found.lose_gammon or 0.0)
-    lines += [f"Cubeless Equities: No Double={found.cubeless:+.4f}, Double={2 * found.cubeless:+.4f}", ""]
-    return lines + _choices(answer.action)
+    return [
+        *lines,
+        f"Cubeless Equities: No Double={found.cubeless:+.4f}, Double={2 * found.cubeless:+.4f}",
+        "",
+    ]
 
 
 def _match_cube(answer: MatchCubeAnswer) -> list[str]:
-    """Return the lines of a cube action at a match score."""
+    """Return the lines of a cube action at a match score before its choices."""
     action = answer.action
-    score = answer.action.score
     lines = [f"Analyzed in bgfmt, {action.certainty}"]
-    if action.cubeless_win is not None and action.gammons_text == "none":
-        win = action.cubeless_win
-        lines += _chances(win, 0.0, 0.0)
-        points = 2 * score.cube
-        doubled = score.emg(win * score.after(0, points) + (1 - win) * score.after(0, -points))
-        lines += [f"Cubeless Equities: No Double={2 * win - 1:+.4f}, Double={doubled:+.4f}", ""]
-    return lines + _choices(action)
+    if action.cubeless_win is None or action.gammons_text != "none":
+        return lines
+    win = action.cubeless_win
+    score = action.score
+    points = 2 * score.cube
+    doubled = score.emg(win * score.after(0, points) + (1 - win) * score.after(0, -points))
+    equities = f"Cubeless Equities: No Double={2 * win - 1:+.4f}, Double={doubled:+.4f}"
+    return [*lines, *_chances(win, 0.0, 0.0), equities, ""]
 
 
 def _choices(action: CubeAction) -> list[str]:

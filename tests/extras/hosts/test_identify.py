@@ -66,7 +66,7 @@ def test_position_numbers_of_a_table(capsys: pytest.CaptureFixture[str]) -> None
         (["#7"], "--table PxC"),
         (["1 / 1", "--to", "number"], "needs the size of its table"),
         (["#44100", "--table", "6x4"], "#44100: the last position number of 6x4 is #44099"),
-        (["1 / 1", "--table", "99x99"], "points x chequers"),
+        (["1 / 1", "--table", "99x99"], "1 to 12 points"),
         (["XGID=-BCB:0:0:1:00:0:0:0:0:10"], "4 of 26 characters"),
     ],
 )

@@ -20,9 +20,8 @@ from bgfmt.storage.source import open_regular
 
 PURE_POINTS = 12  # with more the points of the two sides overlap
 
-KINDS = {"OS": "one-sided", "ND": "one-sided normal-distribution", "TS": "two-sided", "H": "hypergammon"}
 #: names of the kinds of table
-TABLES = KINDS | {"ND": "normal-distribution"}
+KINDS = {"OS": "one-sided", "ND": "normal-distribution", "TS": "two-sided", "H": "hypergammon"}
 
 
 @dataclass
@@ -76,7 +75,7 @@ class Examination:
         """Return the fields as plain values for JSON, with `ok` and `title`; `kind` is named as by `bgfmt info`."""
         names = "file size kind title points chequers options slots refusals warnings hosts verified verdict"
         facts = {name: getattr(self, name) for name in names.split()}
-        return {"ok": self.ok} | facts | {"kind": TABLES.get(self.kind, "")}
+        return {"ok": self.ok} | facts | {"kind": KINDS.get(self.kind, "")}
 
 
 def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -> Examination:
@@ -199,10 +198,12 @@ def _slots(exam: Examination) -> tuple[str, ...]:
             note("as gnubg_ts.bd it is never used while gnubg_ts0.bd (6x6) covers all of it")
         return "ts", "ts0"
     if not exam.options["gammon"]:
-        simply = "gnubg's gammon probabilities are wrong with it"
-        note(
-            f"it has no gammon distributions: {simply if points != 6 else 'gnubg estimates gammon probabilities'}"
+        what = (
+            "gnubg estimates gammon probabilities"
+            if points == 6
+            else "gnubg's gammon probabilities are wrong"
         )
+        note(f"it has no gammon distributions: {what}")
     if (points, chequers) == (6, 15):
         return "os0", "os"
     if points <= 6:
@@ -216,11 +217,12 @@ def _slots(exam: Examination) -> tuple[str, ...]:
 def _host_verdict(exam: Examination, host: str) -> str:
     """Return what one program makes of the file."""
     if exam.refusals:
-        return "no: gnubg 1.07 crashes on it, the others were not tried" if exam.kind == "ND" else "no"
-    if host == "gnubg-nn" and exam.kind == "H":
-        return "no: it has no such slot"
-    if host == "gnubg-nn" and exam.kind == "OS" and (exam.points, exam.chequers) != (6, 15):
+        return "no"
+    size = exam.kind, exam.points, exam.chequers
+    if host != "gnubg-nn" or size in (("OS", 6, 15), ("TS", 6, 6)):
+        return "reads it correctly"
+    if exam.kind == "OS":
         return "no: it reads every one-sided file as one of 6 points: wrong numbers"
-    if host == "gnubg-nn" and exam.kind == "TS" and (exam.points, exam.chequers) != (6, 6):
-        return "not tried with a two-sided table that is not 6x6"
-    return "reads it correctly"
+    return (
+        "not tried with a two-sided table that is not 6x6" if exam.kind == "TS" else "no: it has no such slot"
+    )
