@@ -204,16 +204,11 @@ class Answers:
         question = ProbeQuestion(
             position=asked.position, roll=roll, cube=owner, measure=asked.measure or usual, table=asked.table
         )
-        told = GameState.of(
-            state.position,
-            dice,
-            cube=owner,
-            **{name: getattr(state, name) for name in ("cube_value", "away", "crawford", "jacoby")},
-            beavers=state.beavers is not False,  # as they are played where nothing is said
-        )
-        about = describe(one, told)
-        probe = ProbeAnswer(question=question, position=about, not_covered=missing, **answers)
-        return probe, settled
+        facts = {name: getattr(state, name) for name in ("cube_value", "away", "crawford", "jacoby")}
+        beavers = state.beavers is not False  # as they are played where nothing is said
+        whole = GameState.of(state.position, dice, cube=owner, beavers=beavers, **facts)
+        about = describe(one, whole)
+        return ProbeAnswer(question=question, position=about, not_covered=missing, **answers), settled
 
     def warm(self) -> None:
         """Compile, load and build what queries need, so that the first ones do not wait for it."""

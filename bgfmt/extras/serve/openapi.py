@@ -60,6 +60,11 @@ def _parameters(names: Iterable[str]) -> list[Schema]:
     return out
 
 
+def _choice(name: str, about: str, *words: str) -> Schema:
+    """Return a parameter of the query string that is one of these words."""
+    return {"name": name, "in": "query", "schema": TEXT | {"enum": list(words)}, "description": about}
+
+
 def _example(name: str) -> Schema:
     """Return an example value under `example`; nothing for a parameter better not set."""
     return {"example": EXAMPLES[name]} if name in EXAMPLES else {}
@@ -107,10 +112,8 @@ def _bulk_operation(route: str, settings: Settings) -> Schema:
     binary = {}
     if route == "lookup":
         binary = {BYTES: BINARY}
-        bytes_are = ("rows", "What the bytes are.", ["counts", "numbers"])
-        for name, about, words in (bytes_are, ("column", "Which distribution.", ["bearoff", "gammon"])):
-            schema = {**TEXT, "enum": words}
-            parameters.append({"name": name, "in": "query", "schema": schema, "description": about})
+        parameters.append(_choice("rows", "What the bytes are.", "counts", "numbers"))
+        parameters.append(_choice("column", "Which distribution.", "bearoff", "gammon"))
     answer = {"description": "An entry an item, in order", "content": _content({**answers, **binary})}
     return {
         "summary": f"{ROUTES[route][0]}, many at once",

@@ -29,12 +29,12 @@ class Described(Plain):
     contact: Annotated[bool, "Whether the sides have not yet passed each other."]
 
 
-def describe(asked: Side | Position, state: GameState | None = None) -> Described:
+def describe(asked: Side | Position, state: GameState) -> Described:
     """Describe a position, or one side: counts, identifiers, pips, number of chequers, contact.
 
-    state : if given, the XGID is that of this state; it holds the cube and the score too.
+    state : the position with cube and score, for the XGID.
     """
-    both = Position(asked, Side()) if isinstance(asked, Side) else asked
+    both = state.position
 
     def counts(side: Side) -> list[int]:
         return list(side.padded(25 if side.bar else max(6, side.highest)))
@@ -44,7 +44,7 @@ def describe(asked: Side | Position, state: GameState | None = None) -> Describe
         them=None if isinstance(asked, Side) else counts(both.them),
         counts=asked,
         position_id=both.id,
-        xgid=both.xgid if state is None else state.xgid,
+        xgid=state.xgid,
         pips=[both.us.pips, both.them.pips],
         chequers=[both.us.chequers, both.them.chequers],
         contact=both.contact,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
-import ipaddress
 import logging
 import os
 import signal
@@ -30,6 +29,7 @@ from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.middleware import LOOPBACK
 from bgfmt.extras.serve.parameters import Settings
 from bgfmt.extras.serve.refusals import RETRY, Refusal
+from bgfmt.extras.serve.work import is_loopback
 from bgfmt.game.drawing import pluralize
 
 M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
@@ -201,9 +201,7 @@ def hosts_of(host: str, allowed: tuple[str, ...]) -> tuple[str, ...] | None:
 
     host : address on which the service listens. allowed : further names, see `--allow-host`.
     """
-    own = host == "localhost"
-    with contextlib.suppress(ValueError):
-        own = own or ipaddress.ip_address(host.strip("[]")).is_loopback
+    own = is_loopback("127.0.0.1" if host == "localhost" else host.strip("[]"))
     return (*LOOPBACK, *allowed) if own else allowed or None
 
 

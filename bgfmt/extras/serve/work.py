@@ -53,6 +53,13 @@ class NeedsCalculationError(Exception):
     """Raised under `Turn.PUT_OFF` by a query that tables alone do not answer."""
 
 
+def is_loopback(address: str) -> bool:
+    """Return whether an address is one of this machine; False for a text that is no address."""
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(address).is_loopback
+    return False
+
+
 def client_of(address: str) -> str:
     """Return the text by which the client of an address is counted: the address, for IPv6 its /64 network."""
     with contextlib.suppress(ValueError):
@@ -204,8 +211,6 @@ class CalculationTime:
 
     def _too_much(self, client: str) -> float:
         """Return the seconds until a client may calculate again."""
-        limit = self.seconds
-        if limit is None:
-            with contextlib.suppress(ValueError):
-                limit = None if ipaddress.ip_address(client).is_loopback else CALCULATION_SECONDS
-        return 0.0 if limit is None else self._taken.get(client, 0.0) - 60 - time.monotonic()
+        if self.seconds is None and is_loopback(client):
+            return 0.0
+        return self._taken.get(client, 0.0) - 60 - time.monotonic()
