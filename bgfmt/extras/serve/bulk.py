@@ -228,7 +228,7 @@ class Binary:
             counts = np.frombuffer(data, np.uint8).reshape(-1, table.points)
             covered = np.asarray(counts.sum(axis=1, dtype=np.int64) <= table.chequers)
             sides = board.rank_array(np.where(covered[:, None], counts, 0))
-        self.good = covered.reshape(-1, table.sides).all(axis=1)
+        self.good = np.asarray(covered.reshape(-1, table.sides).all(axis=1))
         self.numbers = np.where(self.good[:, None], sides.reshape(-1, table.sides), 0).T
         if table.sides == 2 and table.points > 12:  # sides that may not have passed each other
             points = np.arange(1, table.points + 1)
