@@ -416,16 +416,15 @@ def _typed(form: Format[Any], described: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in described.items():
         if value is None:
             continue
+        typed: int | None
         if form.headerless[key] is bool:
-            out[key] = WORDS.get(str(value).lower())
-            if out[key] is None:
-                raise CapabilityError(f"{form.name}: {key} must be yes or no, not {value!r}")
-            continue
-        try:
-            out[key] = int(value)
-        except (TypeError, ValueError):
-            raise CapabilityError(f"{form.name}: {key} must be a number, not {value!r}") from None
-        most = BOUNDS.get(key, out[key])
-        if isinstance(value, bool) or not 1 <= out[key] <= most:
-            raise CapabilityError(f"{form.name}: {key} must be a number from 1 to {most}, not {value!r}")
+            typed = WORDS.get(str(value).lower())
+            expected = "yes or no"
+        else:
+            most = BOUNDS[key]
+            typed = next((number for number in range(1, most + 1) if str(number) == str(value)), None)
+            expected = f"a number from 1 to {most}"
+        if typed is None:
+            raise CapabilityError(f"{form.name}: {key} must be {expected}, not {value!r}")
+        out[key] = typed
     return out

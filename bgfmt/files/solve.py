@@ -217,12 +217,6 @@ def _store(file: OutputFile | None, store: PathLike | None, scratch: PathLike | 
     beside = Path(f"{os.fspath(file.path)}{suffix}" if scratch is None else scratch)
     if beside.resolve() == Path(file.path).resolve():
         raise CapabilityError(f"{beside}: the store and the output must be different")
-    try:
-        if not beside.is_dir():
-            check_output(beside, force=True)
-    except OSError as error:
-        if error.errno == errno.ENAMETOOLONG and scratch is None:
-            text = "the name of its store would be too long; name another one"
-            raise OSError(error.errno, text, os.fspath(file.path)) from None
-        raise
+    if not beside.is_dir():
+        check_output(beside, force=True)
     return str(beside)

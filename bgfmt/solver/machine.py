@@ -69,22 +69,17 @@ def check_disk(output: int, path: Path, scratch: int, kept: Path) -> None:
     output, path : bytes and path of the output file. scratch, kept : bytes and path of the working files. Both are
     counted together if they are on the same disk.
     """
-    disks: dict[int, list[tuple[int, str, Path]]] = {}
-    for size, file, what in ((output, path, "output"), (scratch, kept, "scratch")):
-        if size:
-            folder = file.resolve().parent
-            disks.setdefault(os.stat(folder).st_dev, []).append((size, f"{_size(size)} {what}", folder))
-    for needs in disks.values():
-        sizes, parts, (folder, *_) = zip(*needs, strict=True)
-        total = sum(sizes)
+    needs: dict[int, tuple[int, Path]] = {}
+    for size, file in ((output, path), (scratch, kept)):
+        folder = file.resolve().parent
+        disk = os.stat(folder).st_dev
+        before, first = needs.get(disk, (0, folder))
+        needs[disk] = (before + size, first)
+    for total, folder in needs.values():
         free = shutil.disk_usage(folder).free
         if total > free:
-            text = f"needs {_size(total)} of disk ({', '.join(parts)}), {_size(free)} are free"
-            raise SolverError(f"{folder}: {text}")
-
-
-def _size(number: float) -> str:
-    return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{number / 1e6:.1f} MB"
+            needed = system.format_size(total)
+            raise SolverError(f"{folder}: needs {needed} of disk, {system.format_size(free)} are free")
 
 
 @dataclass(frozen=True)

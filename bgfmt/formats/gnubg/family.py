@@ -373,17 +373,13 @@ class GnubgFormat(ArrayFormat[T]):
                 source.name, "kind", offset, f"a header of kind {self.kind}", format_bytes(raw[:20])
             )
 
-        def refuse(field: str, expected: str) -> HeaderError:
-            at = offset + offset_of(HEADERS[self.kind], field)
-            return HeaderError(source.name, field, at, expected, getattr(facts, field))
-
-        if facts.kind == "H" and not 1 <= facts.chequers <= 3:
-            raise refuse("chequers", "1, 2 or 3")
         _refuse_more_points(source, offset, facts, raw)
-        if not 1 <= facts.points <= MAX_POINTS_READ[self.kind]:
-            raise refuse("points", f"a number from 1 to {MAX_POINTS_READ[self.kind]}")
-        if not 1 <= facts.chequers <= 15:
-            raise refuse("chequers", "a number from 1 to 15")
+        limits = {"points": MAX_POINTS_READ[self.kind], "chequers": 3 if self.kind == "H" else 15}
+        for field, most in limits.items():
+            found = getattr(facts, field)
+            if not 1 <= found <= most:
+                at = offset + offset_of(HEADERS[self.kind], field)
+                raise HeaderError(source.name, field, at, f"a number from 1 to {most}", found)
         return facts, raw
 
     def info(self, reading: Reading[T]) -> dict[str, Any]:
