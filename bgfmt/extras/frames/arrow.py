@@ -107,7 +107,7 @@ def batches(table: Table) -> Any:
     arrays = table.arrays()
     mapped = all(isinstance(rows, np.ndarray) and rows.flags.c_contiguous for rows in arrays.values())
     for block in [arrays] if mapped else (block for _, block in table.blocks()):
-        columns = [_column(np.ascontiguousarray(block[name]), table.sides) for name in arrays]
+        columns = [_column(np.ascontiguousarray(block[name]), names.field(name).type) for name in arrays]
         yield pa.RecordBatch.from_arrays(columns, schema=names)
 
 
@@ -118,10 +118,8 @@ def _type(rows: Rows, sides: int) -> Any:
     return number if len(rows.shape) == sides else pa.list_(pa.field("item", number, nullable=False), items)
 
 
-def _column(rows: Array, sides: int) -> Any:
-    """Return an array's numbers without copying as a pyarrow array, a list per entry."""
+def _column(rows: Array, kind: Any) -> Any:
+    """Return an array's numbers without copying as a pyarrow array of this type, a list per entry."""
     pa = pyarrow()
-    native = rows.astype(rows.dtype.newbyteorder("="), copy=False)
-    values = pa.array(native.reshape(-1))
-    kind = _type(rows, sides)
-    return values if rows.ndim == sides else pa.FixedSizeListArray.from_arrays(values, type=kind)
+    values = pa.array(rows.astype(rows.dtype.newbyteorder("="), copy=False).reshape(-1))
+    return values if values.type == kind else pa.FixedSizeListArray.from_arrays(values, type=kind)

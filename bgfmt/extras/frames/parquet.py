@@ -213,11 +213,11 @@ class Groups(StoredColumns):
             raise
         except Exception as error:  # pyarrow raises many types of exception for damaged files
             raise self.refuse("a Parquet file", described.one_line(error)) from None
-        if any(not 0 <= size <= MAX_GROUP_ROWS for size in sizes):
-            raise self.refuse(f"row groups of up to {MAX_GROUP_ROWS:,} rows", max(sizes))
         self._begins = [0, *accumulate(sizes)]
-        if self._begins[-1] > MAX_ROWS_PER_BYTE * source.size:
-            raise self.refuse(f"at most {MAX_ROWS_PER_BYTE} rows a byte", f"{self._begins[-1]:,} rows")
+        most = MAX_ROWS_PER_BYTE * source.size
+        if any(not 0 <= size <= MAX_GROUP_ROWS for size in sizes) or self._begins[-1] > most:
+            expected = f"groups of up to {MAX_GROUP_ROWS:,} rows, at most {MAX_ROWS_PER_BYTE} rows a byte"
+            raise self.refuse(expected, f"groups of {str(sizes)[:60]} rows")
 
     def facts(self) -> bytes:
         found = (self._meta.metadata or {}).get(FACTS.encode())
@@ -306,16 +306,15 @@ class Groups(StoredColumns):
 
     def _numbers(self, group: Any, name: str, part: slice, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return numbers of a column, converted to the table's dtype; raises CorruptError if they do not fit."""
-        column = group.column(name)
-        if column.null_count:
-            raise self.refuse(f"a number in every row of {name}", "none in some")
-        found = column.slice(part.start, part.stop - part.start).to_numpy()
-        if found.dtype.kind not in ("iu" if dtype.kind in "iu" else "f"):
-            raise self.refuse(f"{name} of {dtype}", found.dtype)
-        numbers: NDArray[Any] = found.astype(dtype, copy=False)
-        if found.dtype != dtype and not np.array_equal(numbers, found, equal_nan=dtype.kind == "f"):
-            row = int((numbers != found).argmax())
-            raise self.refuse(f"numbers of {name} that fit {dtype}", f"{found[row]} in a row")
+        column = group.column(name).slice(part.start, part.stop - part.start)
+        found = column.to_numpy()
+        numbers: NDArray[Any] = found
+        sound = not column.null_count and found.dtype.kind in ("iu" if dtype.kind in "iu" else "f")
+        if sound and found.dtype != dtype:
+            numbers = found.astype(dtype)
+            sound = np.array_equal(numbers, found, equal_nan=dtype.kind == "f")
+        if not sound:
+            raise self.refuse(f"numbers of {name} that fit {dtype}", f"others in a column of {column.type}")
         return numbers
 
 
