@@ -114,11 +114,10 @@ class Form:
 
     def atom(self, kind: JType) -> np.dtype[Any]:
         """Return the dtype of an item of a noun of this type; Unicode and small types are always little-endian."""
-        if kind is JType.QUAD:
-            return np.dtype(("<f8", (2,)))
         fixed = {
             JType.BOOLEAN: "u1", JType.LITERAL: "u1", JType.UNICODE: "<u2", JType.UNICODE4: "<u4",
-            JType.INT2: "<i2", JType.INT4: "<i4", JType.FLOAT: f"{self.order}f8", JType.COMPLEX: f"{self.order}c16",
+            JType.INT2: "<i2", JType.INT4: "<i4", JType.QUAD: "<c16",
+            JType.FLOAT: f"{self.order}f8", JType.COMPLEX: f"{self.order}c16",
         }  # fmt: skip
         return np.dtype(fixed[kind]) if kind in fixed else self.integer
 
@@ -147,9 +146,9 @@ class Noun:
     """One J noun.
 
     type, shape : as in J.
-    data : an ndarray or other rows of shape `shape` (quad floats: shape + (2,)); for a box the flat sequence of its
-    contents, nouns themselves; for extended numbers the flat sequence of Python integers, for rationals of numerators
-    and denominators alternately.
+    data : an ndarray or other rows of shape `shape` (quad floats are complex: a double and the rest); for a box the
+    flat sequence of its contents, nouns themselves; for extended numbers the flat sequence of Python integers, for
+    rationals of numerators and denominators alternately.
     at : offset in the file at which the data begin, 0 for a noun built in memory.
     size : bytes of the block from which it was read, without a terminator; its inner blocks are not counted.
     total : about the bytes that it and everything inside it take when decoded.
@@ -236,11 +235,10 @@ class _Reader(NamedTuple):
         return Noun(kind, shape, values, data, data - at + size, 64 + size)
 
     def array(self, dtype: np.dtype[Any], shape: tuple[int, ...], count: int, at: int) -> NDArray[Any]:
-        """Return a view of the atoms; flat if numpy does not support the shape (over 31 axes, or huge and empty)."""
+        """Return a view of the atoms, empty and flat if numpy does not support the shape of an empty array."""
         if count == 0:
-            return np.zeros(shape if prod(filter(None, shape)) < 1 << 31 and len(shape) < 32 else (0,), dtype)
-        flat = np.frombuffer(self.view, dtype.base, count * prod(dtype.shape), at)
-        return flat.reshape((*shape, *dtype.shape)) if len(shape) < 32 else flat
+            return np.zeros(shape if prod(filter(None, shape)) < 1 << 31 else (0,), dtype)
+        return np.frombuffer(self.view, dtype, count, at).reshape(shape)
 
     def contents(
         self, boxes: bool, at: int, first: int, offsets: NDArray[Any], depth: int
@@ -450,7 +448,7 @@ def _blocks(noun: Noun) -> Iterator[NDArray[Any]]:
 
 def _convert(block: NDArray[Any], kind: JType, form: Form) -> NDArray[Any]:
     """Return atoms in the dtype of this form; raises CapabilityError for integers that do not fit."""
-    made = np.ascontiguousarray(block.astype(form.atom(kind).base, copy=False))
+    made = np.ascontiguousarray(block.astype(form.atom(kind), copy=False))
     if kind is JType.INTEGER and made.itemsize < block.itemsize and not np.array_equal(made, block):
         value = block.reshape(-1)[(made != block).reshape(-1).argmax()]
         raise CapabilityError(f"4-byte words cannot hold the integer {value}; use word=8")
@@ -502,7 +500,7 @@ def describe(noun: Noun, limit: int = SHOWN_ATOMS) -> str:
             atoms = np.where(atoms < 0x110000, atoms, 0xFFFD).astype("<u4")
         first = repr(atoms.tobytes().decode(ENCODINGS[kind], "replace"))
     else:
-        flat = noun.data[..., 0] if kind is JType.QUAD and noun.count else noun.data
+        flat = noun.data.real if kind is JType.QUAD else noun.data
         atoms = flat.reshape(-1)[:limit]
         first = " ".join(f"{x:.6g}" if atoms.dtype.kind in "fc" else str(x) for x in atoms.tolist())
     return f"{noun}: {first}{' ...' * (noun.count > limit)}" if first else str(noun)

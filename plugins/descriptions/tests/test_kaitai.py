@@ -221,7 +221,7 @@ def same_noun(theirs: Any, ours: Any) -> None:
             JType.UNICODE: "unicode_2", JType.UNICODE4: "unicode_4",
         }  # fmt: skip
         flat = np.ascontiguousarray(ours.data).reshape(-1)
-        if kind is JType.COMPLEX:
+        if kind in (JType.COMPLEX, JType.QUAD):
             flat = flat.astype("c16").view("f8")
         assert np.array_equal(np.array(list(getattr(theirs, fields[kind])), flat.dtype), flat, equal_nan=kind in
                               (JType.FLOAT, JType.COMPLEX, JType.QUAD))  # fmt: skip
