@@ -10,7 +10,7 @@ bytes per block.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bgfmt.errors import FormatError
@@ -35,22 +35,15 @@ class FileChecksums:
         return compute_root(self.blocks)
 
 
-def compute_checksums(source: Source, progress: Callable[[int, int], None] | None = None) -> FileChecksums:
-    """Compute MD5, SHA-256 and the checksums of the 1 MiB blocks of a source in one pass.
-
-    progress : called with (bytes done, bytes in all).
-    """
+def compute_checksums(source: Source) -> FileChecksums:
+    """Compute MD5, SHA-256 and the checksums of the 1 MiB blocks of a source in one pass."""
     md5 = hashlib.md5(usedforsecurity=False)
     sha256 = hashlib.sha256()
     blocks = bytearray()
-    for start in range(0, source.size, BLOCK):
-        piece = source.buffer[start : start + BLOCK]
+    for piece in _blocks(source):
         md5.update(piece)
         sha256.update(piece)
         blocks += hash_block(piece)
-        source.release()
-        if progress is not None:
-            progress(min(start + BLOCK, source.size), source.size)
     return FileChecksums(source.size, md5.hexdigest(), sha256.hexdigest(), bytes(blocks))
 
 
@@ -71,7 +64,7 @@ def compute_root(blocks: bytes) -> str:
         raise FormatError(
             f"a list of checksums must have {CHECKSUM_BYTES} bytes for each block, not {len(blocks)} bytes"
         )
-    level = [blocks[at : at + CHECKSUM_BYTES] for at in range(0, len(blocks), CHECKSUM_BYTES)]
+    level = _split(blocks)
     while len(level) > 1:
         pairs = [b"".join(level[k : k + 2]) for k in range(0, len(level), 2)]
         level = [
@@ -88,11 +81,21 @@ def find_damaged_blocks(source: Source, blocks: bytes) -> list[int]:
 
     blocks : the expected 32-byte checksums, concatenated.
     """
-    many = min(len(blocks) // CHECKSUM_BYTES, -(-source.size // BLOCK))
-    wrong = []
-    for k in range(many):
-        expected = blocks[k * CHECKSUM_BYTES : (k + 1) * CHECKSUM_BYTES]
-        if hash_block(source.buffer[k * BLOCK : (k + 1) * BLOCK]) != expected:
-            wrong.append(k)
+    expected = _split(blocks)
+    return [
+        k
+        for k, (own, piece) in enumerate(zip(expected, _blocks(source), strict=False))
+        if hash_block(piece) != own
+    ]
+
+
+def _blocks(source: Source) -> Iterator[memoryview]:
+    """Yield the 1 MiB blocks of a source."""
+    for start in range(0, source.size, BLOCK):
+        yield source.buffer[start : start + BLOCK]
         source.release()
-    return wrong
+
+
+def _split(blocks: bytes) -> list[bytes]:
+    """Return concatenated checksums one by one."""
+    return [blocks[at : at + CHECKSUM_BYTES] for at in range(0, len(blocks), CHECKSUM_BYTES)]

@@ -116,10 +116,9 @@ class Folder:
             os.rmdir(self.path)
 
     def sweep(self) -> None:
-        """Remove unfinished objects (`.part` files) left by killed writers of this machine."""
+        """Remove unfinished objects (`.part` files) left by killed writers, once every object is written."""
         for path in Path(self.path).rglob("*.part"):
-            pid = path.name.split(".")[-2].partition("-")[0]
-            if pid.isdecimal() and not _is_alive(int(pid)):
+            if UNFINISHED_NAME.fullmatch(path.name):
                 path.unlink(missing_ok=True)
 
 
@@ -300,16 +299,3 @@ def crc32c(data: Array) -> int:
 def chunks_of(shape: tuple[int, ...], chunk: tuple[int, ...]) -> Iterator[Place]:
     """Iterate over the grid indices of all chunks, of shape `chunk`, of an array of this shape."""
     return np.ndindex(*(-(-size // step) for size, step in zip(shape, chunk, strict=True)))
-
-
-def _is_alive(pid: int) -> bool:
-    """Return whether a process of that number runs here; True if that cannot be determined."""
-    if os.name == "nt" or pid <= 0:  # there, os.kill ends processes
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return True
