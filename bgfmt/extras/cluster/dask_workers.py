@@ -33,6 +33,7 @@ ANSWER_SECONDS = 60  # in which a scheduler must answer
 START_SECONDS = 120  # in which a first worker must connect
 COUNT_SECONDS = 1.0  # after which workers are counted again
 MAX_GREETING_BYTES = 1 << 20  # a scheduler first sends the length of its greeting in 8 bytes
+LOGGERS = ("distributed", "distributed.client")  # those to which Dask gives a level of their own
 SETTINGS = {
     "distributed.scheduler.allowed-failures": 1000,
     "distributed.scheduler.work-stealing": True,
@@ -57,7 +58,10 @@ class DaskWorkers(Workers):
         dask = extra("dask", *how)
         self.address = address
         self._closing = contextlib.ExitStack()
-        self._closing.enter_context(_silence_logs())
+        for name in LOGGERS:  # errors are reported by exceptions or by a repetition of the task
+            logger = logging.getLogger(name)
+            self._closing.callback(logger.setLevel, logger.level)
+            logger.setLevel(logging.CRITICAL + 1)
         self._closing.enter_context(dask.config.set(SETTINGS))
         self._closing.enter_context(warnings.catch_warnings())
         # other versions usually work
@@ -265,18 +269,6 @@ def _block_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextlib.contextmanager
-def _silence_logs() -> Iterator[None]:
-    """Silence Dask's own log messages; errors are reported by exceptions or by a repetition of the task."""
-    names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] == "distributed"]
-    before = {name: logging.getLogger(name).level for name in names}
-    for name in names:
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    yield
-    for name, level in before.items():
-        logging.getLogger(name).setLevel(level)
 
 
 def _error_text(error: BaseException) -> str:
