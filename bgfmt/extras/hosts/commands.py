@@ -163,26 +163,29 @@ def list_slots(until: str, as_json: bool, **where: Any) -> int:
       bgfmt gnubg where
     """
     place = _place(**where)
-    bad = False
+    exit_code = 0
     slots = dict[str, Any]()
     lines = [HOSTS[place.host]]
     for slot, path, exam, ours in gnubg_slots.examine_slots(place, until=until):
         wrong = exam is not None and slot not in (exam.slots or (slot,))
-        bad |= wrong or not (exam is None or exam.ok)
+        if wrong or not (exam is None or exam.ok):
+            exit_code = 1
         facts = {"path": str(path), "by_bgfmt": ours, "wrong_slot": wrong}
         slots[slot] = facts | {"check": exam and exam.as_dict()}
         what = "none" if exam is None else f"{exam.title}{' (put there by bgfmt)' if ours else ''}"
         lines.append(f"  {slot:<7} {path}: {what}")
-        more = ["wrong type for this slot: gnubg ignores it"] if wrong else []
+        if wrong:
+            lines.append("          wrong type for this slot: gnubg ignores it")
         if exam is not None:
-            more += [f"wrong: {reason}" for reason in exam.refusals] + [exam.verdict] * bool(exam.verified)
-        lines += [f"          {line}" for line in more]
+            lines += [f"          wrong: {reason}" for reason in exam.refusals]
+            lines.append(f"          {exam.verdict}")
     start = gnubg_slots.how_to_start(place)
+    lines += [f"  start with: {command}" for command in start]
     if as_json:
         options.echo_json({"host": place.host, "start": start, "slots": slots})
     else:
-        click.echo("\n".join([*lines, *(f"  start with: {command}" for command in start)]))
-    return int(bad)
+        click.echo("\n".join(lines))
+    return exit_code
 
 
 @contextlib.contextmanager
@@ -212,12 +215,22 @@ _engine_option = click.option(
 )  # fmt: skip
 
 
-def _engine_of(text: str, databases: Sequence[str]) -> engines.Decider:
-    """Return the engine of an `--engine` value as hosts query it; UsageError if databases are given, too."""
-    if databases:
+@contextlib.contextmanager
+def _open_decider(
+    engine: str | None, databases: tuple[str, ...], described: str | None, **how: Any
+) -> Iterator[tuple[engines.Decider, Sequence[str]]]:
+    """Return a context manager of what answers, and of lines about it: an engine, or an adviser of the databases.
+
+    engine : the value of `--engine`. how : options of the adviser.
+    """
+    if engine is None:
+        with asking.open_library(list(databases), described, None, guard=True) as library:
+            yield asking.engine_adviser(library, **how), library.lines()
+    elif databases:
         raise click.UsageError(f"--engine takes no tables; remove {databases[0]}")
-    name, _, rest = text.partition(":")
-    return engines.EngineDecider(engines.create(name, engines.parse_options(rest.split(","))))
+    else:
+        name, _, rest = engine.partition(":")
+        yield engines.EngineDecider(engines.create(name, engines.parse_options(rest.split(",")))), ()
 
 
 @section("Engines")
@@ -255,19 +268,13 @@ def gnubg_external(
     from bgfmt.extras.hosts.server import THREADS, Server
 
     log = (lambda text: click.echo(text, err=True)) if verbose else None
-
-    def serve(decider: engines.Decider, threads: int = 0, first: Sequence[str] = ()) -> None:
+    outside: Outside = "rule" if fallback == "rule" or engine is not None else GnubgEngine()
+    # engines and the gnubg package answer in the main thread alone
+    threads = THREADS if outside == "rule" and engine is None else 0
+    with _open_decider(engine, databases, described, outside=outside, **calculation) as (decider, lines):
         player = Player(decider, resign=resign)
         server = Server(player, host, port, connections=connections, log=log, threads=threads)
-        server.run(lambda at: click.echo("\n".join([*first, f"listening on {host}:{at}"]), err=True))
-
-    if engine is not None:
-        serve(_engine_of(engine, databases))
-    else:
-        outside: Outside = "rule" if fallback == "rule" else GnubgEngine()
-        threads = THREADS if outside == "rule" else 0  # the gnubg package answers in the main thread alone
-        with asking.open_library(list(databases), described, None, guard=True) as library:
-            serve(asking.engine_adviser(library, outside=outside, **calculation), threads, library.lines())
+        server.run(lambda at: click.echo("\n".join([*lines, f"listening on {host}:{at}"]), err=True))
     click.echo("stopped", err=True)
     return 0
 
@@ -311,11 +318,8 @@ def ubgi(
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 
-    if engine is not None:
-        Engine(_engine_of(engine, databases), engine.partition(":")[0], **how).run(sys.stdin.buffer, write)
-        return 0
-    with asking.open_library(list(databases), described, None) as library:
-        Engine(asking.engine_adviser(library, **calculation), **how).run(sys.stdin.buffer, write)
+    with _open_decider(engine, databases, described, **calculation) as (decider, _):
+        Engine(decider, (engine or "").partition(":")[0], **how).run(sys.stdin.buffer, write)
     return 0
 
 

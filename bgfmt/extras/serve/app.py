@@ -147,13 +147,9 @@ class Service:
         lane = self.workers.quick if len(items) <= FEW_ITEMS else self.workers.bulk
         if bulk.calculates(items, common):
             lane = self.workers.calculations
-        at_once = len(items) == 1 and lane is self.workers.quick and self._is_fast(route, common)
         parts: list[bytes] = []
         while len(parts) < len(items):
-            if at_once:
-                part, missing = bulk.part_of(answers)
-            else:
-                part, missing = await self.workers.run(bulk.part_of, answers, lane=lane)
+            part, missing = await self.workers.run(bulk.part_of, answers, lane=lane)
             self.metrics.count_positions(f"/v1/{route}", len(part), missing)
             parts += part
         return b"".join(one + b"\n" for one in parts) if lines else b'{"results":[' + b",".join(parts) + b"]}"

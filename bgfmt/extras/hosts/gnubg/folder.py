@@ -1,6 +1,6 @@
 """Record and change the files that bgfmt installs in a folder.
 
-docs/hosts/gnubg.md has the record and the steps of a change ("Kills and full disks").
+docs/hosts/gnubg.md has the steps of a change.
 """
 
 from __future__ import annotations
