@@ -253,7 +253,7 @@ class Groups(StoredColumns):
         """
         names = [column.name for column in columns]
         if list(self.columns) != names:
-            return sorted(set(self.columns) ^ set(names)) or ["their order"]
+            return ["the list of columns"]
         wrong = set()
         for k, piece in enumerate(flat.pieces(table, GROUP_ENTRIES)):
             found: Any = self._group(k, tuple(names)) if k + 1 < len(self._begins) else []
