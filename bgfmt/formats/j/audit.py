@@ -7,7 +7,7 @@ the nouns of the components are compared, and the bytes around them are carried.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from bgfmt.errors import CapabilityError, format_bytes
 from bgfmt.formats.base import Fault
@@ -17,6 +17,7 @@ from bgfmt.formats.j.noun import Form, JType, Noun, Piece
 from bgfmt.formats.j.write import BLANKS, HEADER_AREA_BYTES, Writer, compact
 from bgfmt.storage import ComparingSink, MemorySink
 
+LARGE_ITEMS = 1 << 16  # of a piece of a noun
 SMALLEST_BLOCK = 32  # bytes; `jreplace` of one number twice loses multiples of such blocks
 
 
@@ -41,10 +42,13 @@ def check_structure(file: Container, length: int) -> Iterator[Fault]:
         yield Fault(start, max(1, abs(begin - end)), "blocks", "blocks side by side", what, lost)
 
 
-def check_container(file: Container, length: int) -> Iterator[Fault]:
+def check_container(
+    file: Container, length: int, release: Callable[[], None] = lambda: None
+) -> Iterator[Fault]:
     """Check the bytes of a component file: all of them if it was made at once, else the nouns of the components.
 
-    length : bytes of the file, without what follows it. Yields faults.
+    length : bytes of the file, without what follows it. release : called after large pieces, to release mapped pages.
+    Yields faults.
     """
     yield from check_structure(file, length)
     writer = _written_at_once(file)
@@ -54,6 +58,8 @@ def check_container(file: Container, length: int) -> Iterator[Fault]:
             end = sink.written + size
             for piece in pieces:
                 sink.write(piece)
+                if len(piece) > LARGE_ITEMS:
+                    release()
             for start in range(sink.written, end, len(BLANKS)):
                 sink.write(BLANKS[: end - start])
         yield from _differences(file, sink, 0, "component file")
@@ -62,6 +68,7 @@ def check_container(file: Container, length: int) -> Iterator[Fault]:
         form = file.form(k)
         if form.first:
             yield from _compare_noun(file, file.noun(k), form, at, f"component {k}")
+            release()
     expected = "a file that `jdup` or one `jappend` makes"
     yield Fault(0, length, "blocks", expected, "one that was changed, or of another program", True)
 

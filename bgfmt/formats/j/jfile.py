@@ -201,7 +201,7 @@ class JFile(base.Format[Kind]):
         file = as_read(table, Container)
         if file is None:
             file = Container(source.buffer[:], source.name)
-        yield from audit.check_container(file, extent.size)
+        yield from audit.check_container(file, extent.size, source.release)
         if "bearoff" in table.arrays():  # a whole table: some components follow from its numbers
             yield from audit.check_derived(file, layout.nouns_of(table))
             for fact in records.unknown(table):
