@@ -438,46 +438,30 @@ def sweep_rows(first: int, last: int, beyond: bool, state: CheckState) -> Array:
     return changes
 
 
-@njit(f"i8.1C, {CHECK_STATE}, f4, f4.2C, f4.1C", f"i8.1C, {CHECK_STATE64}, f8, f8.2C, f8.1C")
-def compute_residuals(which: Array, state: CheckState, slack: Any, right: Array, off: Array) -> None:
-    """Compute some records anew from the current numbers, and how far the current ones are from the results.
+@njit(
+    f"i8.1C, {CHECK_STATE}, f4, f4.2C, f4.2C, f4.2C", f"i8.1C, {CHECK_STATE64}, f8, f8.2C, f8.2C, f8.2C"
+)
+def compute_step(which: Array, state: CheckState, slack: Any, right: Array, low: Array, high: Array) -> None:
+    """Compute some records anew from the current numbers.
 
     Parameters
     ----------
     which : numbers us * n + them of the records.
     slack : see `bound_chances`.
-    right : (m, 10), receives the results.
-    off : (m,), receives the greatest difference, of an equity (also the cubeless one, which follows from the
-        probabilities) or of a probability from the interval of `bound_chances`.
+    right : (m, 10) zeros, receives the results.
+    low, high : (m, 5), receive bounds of the probabilities.
     """
     n = len(state.lists.blocked)
-    values = state.values
-    total = np.zeros(NUMBERS, values.dtype)
-    low = np.zeros(5, values.dtype)
-    high = np.zeros(5, values.dtype)
     for i in range(len(which)):
-        x = which[i]
-        r = x // n
-        c = x % n
-        kind = state.kinds[x]
-        total[:] = 0
+        r = which[i] // n
+        c = which[i] % n
+        kind = state.kinds[which[i]]
         if kind == OVER:
-            total[:] = state.ends[0, c] if r == 0 and c else state.ends[1, r]
+            right[i] = state.ends[0, c] if r == 0 and c else state.ends[1, r]
         elif kind != ILLEGAL:
-            compute_record(r, c, state, total)
-        low[:] = total[:5]
-        high[:] = total[:5]
+            compute_record(r, c, state, right[i])
         if kind >= CONTACT:
-            bound_chances(r, c, state, slack, low, high)
-        most = values.dtype.type(0)
-        for k in range(NUMBERS):
-            right[i, k] = total[k]
-            value = values[x, k]
-            gap = abs(total[k] - value)
-            if k < 5:
-                gap = low[k] - value if not value >= low[k] else value - high[k]
-            elif k == 5 and kind == ILLEGAL:
-                gap = values.dtype.type(0)  # its stored chances are all nought, which no equity follows from
-            if not gap <= most:  # what is no number is off by more than any number
-                most = values.dtype.type(np.inf) if np.isnan(gap) else gap
-        off[i] = most
+            bound_chances(r, c, state, slack, low[i], high[i])
+        else:
+            low[i] = right[i, :5]
+            high[i] = right[i, :5]

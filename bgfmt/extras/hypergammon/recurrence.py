@@ -252,7 +252,8 @@ def check_steps(
 
     Yields
     ------
-    (numbers of the records, their values (m, 10) after the step, largest difference of each from its current values)
+    (numbers of the records, their values (m, 10) after the step, largest difference of each from its current values).
+    Probabilities differ from the interval of `bound_chances`; what is no number differs by infinity.
     """
     width = iteration.values.dtype.type
     looked = which if which is not None else np.arange(len(iteration.kinds))
@@ -260,9 +261,13 @@ def check_steps(
     def work(start: int) -> tuple[Array, Array, Array]:
         some = looked[start : start + RECORDS_PER_TASK]
         right = np.zeros((len(some), 10), width)
-        off = np.zeros(len(some), width)
-        kernels.compute_residuals(some, iteration.state, width(slack), right, off)
-        return some, right, off
+        low, high = np.zeros((2, len(some), 5), width)
+        kernels.compute_step(some, iteration.state, width(slack), right, low, high)
+        values = iteration.values[some]
+        gap = np.abs(right - values)
+        gap[:, :5] = np.maximum(low - values[:, :5], values[:, :5] - high)
+        gap[iteration.kinds[some] == ILLEGAL, 5] = 0  # no equity follows from the zeros stored there
+        return some, right, np.nan_to_num(gap, nan=np.inf).max(axis=1)
 
     with ThreadPoolExecutor(iteration.threads) as pool:
         for k, step in enumerate(pool.map(work, range(0, len(looked), RECORDS_PER_TASK))):

@@ -90,11 +90,12 @@ def units_added(records: Array, where: Array, units: Array) -> Array:
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_sweep_is_a_step_of_each_record_in_turn(exact: bool) -> None:
     iteration, slow = (recurrence.CheckedIteration(1, exact=exact, threads=2) for _ in range(2))
-    right, off = np.zeros((1, 10), slow.values.dtype), np.zeros(1, slow.values.dtype)
+    width = slow.values.dtype.type
     n = slow.positions
     for _ in range(4):
         for x in np.flatnonzero(slow.kinds >= recurrence.OVER):
-            kernels.compute_residuals(np.array([x]), slow.state, slow.values.dtype.type(0), right, off)
+            right, low, high = (np.zeros((1, size), width) for size in (10, 5, 5))
+            kernels.compute_step(np.array([x]), slow.state, width(0), right, low, high)
             slow.values[x] = right[0]
             kernels.negate_record(right[0], slow.state.turned[x % n * n + x // n])
         iteration.sweep()
@@ -165,10 +166,9 @@ def test_races_settle_to_the_last_bit() -> None:
     while not iteration.races_settled:
         iteration.sweep()
     races = np.flatnonzero(iteration.kinds == kernels.RACE)
-    right, off = np.zeros((len(races), 10), np.float32), np.zeros(len(races), np.float32)
-    kernels.compute_residuals(
-        races, iteration.state._replace(kinds=iteration.kinds), np.float32(0), right, off
-    )
+    right, low, high = (np.zeros((len(races), size), np.float32) for size in (10, 5, 5))
+    state = iteration.state._replace(kinds=iteration.kinds)
+    kernels.compute_step(races, state, np.float32(0), right, low, high)
     assert np.array_equal(iteration.values[races], right)
     assert iteration.sweep() > 0
 

@@ -421,6 +421,6 @@ def test_a_state_is_the_whole_truth() -> None:
     """An `Iteration` goes on as if the solve had never been left."""
     half = hypergammon(1, threshold=0, most_sweeps=9)
     assert isinstance(half, Iteration)
-    rest = hypergammon(1, threshold=0, restart=half)
+    *_, rest = HypergammonSolver(25, 1, threshold=0).sweeps(begin=half)
     assert rest.sweeps == hypergammon(1, threshold=0).sweeps
     assert np.array_equal(rest.values, hypergammon(1, threshold=0).values)

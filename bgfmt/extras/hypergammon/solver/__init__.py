@@ -62,7 +62,7 @@ class HypergammonSolver(Solver):
         *,
         recipe: str | Recipe | None = None,
         threshold: float | None = None,
-        restart: Table | Iteration | None = None,
+        restart: Table | None = None,
         sweeping: Sweeping | None = None,
     ) -> None:
         """Set up the solve; the arguments and errors are those of `hypergammon`."""
@@ -72,7 +72,7 @@ class HypergammonSolver(Solver):
             raise SolverError(f"hypergammon must have {PLACES} points (with the bar), not {points}")
         if chequers not in (1, 2, 3):
             raise SolverError(f"hypergammon must have 1, 2 or 3 chequers a side, not {chequers}")
-        if not isinstance(restart, Hypergammon | Iteration | None):
+        if not isinstance(restart, Hypergammon | None):
             raise SolverError(
                 f"the table to start from must be a hypergammon table, not a {restart.kind} table"
             )
@@ -80,8 +80,6 @@ class HypergammonSolver(Solver):
             raise SolverError(
                 f"a solve of {chequers} chequers cannot start from a table of {restart.chequers}"
             )
-        if isinstance(restart, Iteration) and restart.recipe != name:
-            raise SolverError(f"a solve by recipe {name} cannot continue one with recipe {restart.recipe}")
         limit = THRESHOLDS[name] if threshold is None else threshold
         if not 0 <= limit <= 1:
             raise SolverError(f"the threshold must be from 0 to 1, not {limit}")
@@ -125,9 +123,8 @@ class HypergammonSolver(Solver):
         planned = self.plan()
         name = self.recipe.name
         check_memory(planned.memory, planned.what)
-        numbers = begin or self.restart
-        solve = _Solve(self.chequers, name, numbers, thread_count(threads))
-        first = 1 + (numbers.sweeps if isinstance(numbers, Iteration) else 0)
+        solve = _Solve(self.chequers, name, begin or self.restart, thread_count(threads))
+        first = begin.sweeps + 1 if begin else 1
         for done in range(first, first + max(1, most_sweeps)):
             change = solve.sweep()
             extrapolates = is_extrapolated(self.chequers, name) and change > self.limit
@@ -198,7 +195,7 @@ def hypergammon(
     recipe : ``gnubg``, the numbers of makehyper; or ``exact``, float64 and the rules of backgammon throughout.
     threshold : sweep until no number changes by more (default 1e-5 under ``gnubg``, as in makehyper, 1e-12 under
         ``exact``). 0 may never be reached.
-    restart : initial numbers: a table, as for makehyper's `-r`, or an `Iteration`, which is continued.
+    restart : table with the initial numbers, as for makehyper's `-r`.
     sweeping : called after each sweep with its number and the greatest change.
 
     Raises SolverError for another number of chequers, recipe or threshold, a restart from numbers of another kind,

@@ -31,17 +31,16 @@ PROGRESS = struct.Struct("<Id")
 CHECKSUM_BYTES = hashlib.sha256().digest_size
 
 
-def start_checksum(restart: Hypergammon | Iteration | None) -> str:
+def start_checksum(restart: Hypergammon | None) -> str:
     """Return the SHA-256 in hexadecimal of the numbers that a solve starts from; "" if these are the usual ones.
 
-    restart : the table or state that the solve starts from, None for the usual numbers.
+    restart : the table that the solve starts from, None for the usual numbers.
     """
     if restart is None:
         return ""
     digest = hashlib.sha256()
-    numbers = restart.values if isinstance(restart, Iteration) else restart.records
-    for us in range(len(numbers)):
-        digest.update(np.ascontiguousarray(numbers[us]).tobytes())
+    for us in range(len(restart.records)):
+        digest.update(np.ascontiguousarray(restart.records[us]).tobytes())
     return digest.hexdigest()
 
 
