@@ -158,8 +158,8 @@ class Shape:
         last = self.parts["directory_crc"]
         return last.offset + last.size
 
-    def entry_bytes(self, width: int) -> int:
-        """Return the size in bytes of the block index (classes, lengths) of a row segment of `width` records."""
+    def entry_bytes(self, width: Any) -> Any:
+        """Return the size in bytes of the block index (classes, lengths) of row segments of `width` records."""
         return -(-width // self.block) * (3 if self.columns == 4 else 2)
 
     def build(self) -> bytes:
@@ -340,13 +340,10 @@ class TileModel:
 
         shifts_before : index of this tile's first shift in the shifts of all tiles.
         """
-        out = []
-        at = 0
-        for wide, narrow, pairs in self.columns:
-            out.append((at, len(wide), len(narrow), len(pairs), shifts_before))
-            at += 2 * len(wide) + len(narrow) + len(pairs)
-            shifts_before += len(wide) + len(narrow) + len(pairs)
-        return np.array(out, np.int64)
+        sizes = (self.counts * (2, 1, 1)).sum(axis=1)
+        shifts = self.counts.sum(axis=1)
+        before = np.cumsum(sizes) - sizes
+        return np.column_stack([before, self.counts, shifts_before + np.cumsum(shifts) - shifts])
 
     def build(self) -> bytes:
         """Build the bytes that describe this tile in the head of a strip: counts and shifts of its factors."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right
 from typing import Any
 
 import numpy as np
@@ -41,8 +40,7 @@ class Reader:
         self.directory = directory
         n = shape.positions
         groups = shape.groups
-        self._edges = shape.edges()
-        self.edges = np.array(self._edges, np.int64)
+        self.edges = np.array(shape.edges(), np.int64)
         self._widths = np.diff(self.edges)
         self.places = np.empty(n, np.int64)
         self.places[directory.order] = np.arange(n)
@@ -117,8 +115,7 @@ class Reader:
 
     def _min_segment_bytes(self, tiles: Numbers) -> Numbers:
         """Return the smallest possible size in bytes of row segments of these tiles."""
-        kept = 3 if self.shape.columns == 4 else 2
-        return -(-self._tile_widths[tiles] // self.shape.block) * kept + self._factors[tiles] + 4
+        return self.shape.entry_bytes(self._tile_widths[tiles]) + self._factors[tiles] + 4
 
     def _read_index(self, g: int) -> None:
         """Read and check the index of strip g."""
@@ -136,7 +133,7 @@ class Reader:
         least = self._min_segment_bytes(np.arange(g * groups, (g + 1) * groups))
         if not right or (np.diff(index).reshape(rows, groups) < least).any():
             raise CorruptError(self.source.name, at, f"segments from {first} to {end}", "others")
-        ours = self._begins[self._edges[g] : self._edges[g + 1]]
+        ours = self._begins[self.edges[g] : self.edges[g + 1]]
         ours[:, :-1] = index[:-1].reshape(rows, groups)
         ours[:, -1] = index[groups::groups]
 
@@ -154,22 +151,22 @@ class Reader:
         at = self._index[g] + width * ((ours - self.edges[g]) * groups + j)
         sizes = self._factors[tiles] + 4
         beside = self._factors_at[tiles] + (theirs - self.edges[j]) * sizes
+        unread = ~self._factors_checked[g, theirs]
         new = ~(self._entry_loaded[ours, j] | self._index_loaded[g])
         parts = [(a, 2 * width) for a in at[new].tolist()]
-        unread = ~self._factors_checked[g, theirs]
         self.source.prefetch(parts + list(zip(beside[unread].tolist(), sizes[unread].tolist(), strict=True)))
-        for start, row, tile, k in np.stack([at, ours, tiles, j], axis=1)[new].tolist():
-            pair = (
-                np.frombuffer(self.source.bytes(start, 2 * width), layout.BEGIN).astype(np.int64)
-                + self.offset
-            )
-            strip = tile // groups
-            least = int(self._min_segment_bytes(np.array([tile]))[0])
-            end = self.offset + self.directory.strips[strip + 1]
-            if not (self._first[strip] <= pair[0] <= pair[1] - least and pair[1] <= end):
-                raise CorruptError(self.source.name, start, f"a segment before {end}", str(pair.tolist()))
-            self._begins[row, k : k + 2] = pair
-            self._entry_loaded[row, k] = True
+        pairs = [np.frombuffer(self.source.bytes(*part), layout.BEGIN) for part in parts]
+        begins, ends = np.array(pairs, np.int64).reshape(-1, 2).T + self.offset
+        most = self.offset + np.array(self.directory.strips)[g[new] + 1]
+        least = self._min_segment_bytes(tiles[new])
+        right = (self._first[g[new]] <= begins) & (begins <= ends - least) & (ends <= most)
+        if not right.all():
+            wrong = int(right.argmin())
+            found = f"bytes {begins[wrong]} to {ends[wrong]}"
+            raise CorruptError(self.source.name, parts[wrong][0], f"a segment before {most[wrong]}", found)
+        self._begins[ours[new], j[new]] = begins
+        self._begins[ours[new], j[new] + 1] = ends
+        self._entry_loaded[ours[new], j[new]] = True
 
     def _read_checked(
         self, starts: Numbers, ends: Numbers, known: NDArray[np.bool_]
@@ -219,33 +216,31 @@ class Reader:
         self._rows_checked[places, j] = True
         return data, at, at + (ends - starts)
 
-    def column_factors(self, g: int, j: int, first: int, last: int) -> Bytes:
-        """Return the verified low-rank factors of columns first..last-1 of tile (g, j), (m, bytes) uint8.
+    def column_factors(self, g: int, j: int) -> Bytes:
+        """Return the verified low-rank factors of the columns of tile (g, j), (width, bytes) uint8.
 
         The tile has the rows of group g and the columns of group j of positions.
         """
         size = self.model(g, j).factor_bytes + 4
-        at = int(self._factors_at[g * self.shape.groups + j]) + first * size
-        end = at + (last - first) * size
+        width = int(self._widths[j])
+        at = int(self._factors_at[g * self.shape.groups + j])
+        end = at + width * size
         data = self._mapped
         part = data[at:end] if data is not None else np.frombuffer(self.source.bytes(at, end - at), np.uint8)
-        checked = self._factors_checked[g, self._edges[j] + first : self._edges[j] + last]
+        checked = self._factors_checked[g, self.edges[j] : self.edges[j + 1]]
         if not checked.all():
-            places = np.arange(last - first, dtype=np.int64) * size
+            places = np.arange(width, dtype=np.int64) * size
             self._check(part, places, at + places, at + places + size)
             checked[:] = True
-        return part.reshape(last - first, size)[:, : size - 4]
+        return part.reshape(width, size)[:, : size - 4]
 
     def check_all(self) -> None:
         """Check every checksum of factors and row segments; CorruptError for the first that is wrong."""
         for g in range(self.shape.groups):
-            places = np.arange(self._edges[g], self._edges[g + 1])
+            places = np.arange(self.edges[g], self.edges[g + 1])
             for j in range(self.shape.groups):
-                width = int(self._widths[j])
-                for first in range(0, width, 1024):
-                    self.column_factors(g, j, first, min(width, first + 1024))
-                for start in range(0, len(places), 1024):
-                    self.segments(places[start : start + 1024], j)
+                self.column_factors(g, j)
+                self.segments(places, j)
             self.source.release()
 
     def _block_error(self, start: int) -> CorruptError:
@@ -265,18 +260,17 @@ class Reader:
             mine = np.flatnonzero(group == g)
             mine = mine[np.argsort(places[mine])]
             for j in range(shape.groups):
-                low = self._edges[j]
-                high = self._edges[j + 1]
-                width = high - low
                 tile = self.model(g, j)
+                width = int(self._widths[j])
+                target = self.directory.order[self.edges[j] : self.edges[j + 1]]
                 data, starts, ends = self.segments(places[mine], j)
                 entry = shape.entry_bytes(width)
                 factors = data[(starts + entry)[:, None] + np.arange(tile.factor_bytes)]
                 predicted = np.empty((shape.columns, len(mine), width), np.uint16)
-                model.predict(factors, self.column_factors(g, j, 0, width), tile, predicted)
+                model.predict(factors, self.column_factors(g, j), tile, predicted)
                 bad = kernels.decode_rows(
                     data, starts, ends, width, tile.factor_bytes, shape.columns, shape.block, self._slots,
-                    self._low_bits, predicted, mine, self.directory.order[low:high], whole,
+                    self._low_bits, predicted, mine, target, whole,
                 )  # fmt: skip
                 if bad >= 0:
                     raise self._block_error(int(self._begins[places[mine[bad]], j]))
@@ -334,17 +328,16 @@ class Reader:
         """Decode the record of one pair of position numbers, us on roll, (columns,); faster than `records`."""
         place = self.places.item(us)
         beside = self.places.item(them)
-        g = bisect_right(self._edges, place) - 1
-        j = bisect_right(self._edges, beside) - 1
+        g = self._group.item(place)
+        j = self._group.item(beside)
         if self._mapped is not None and self._rows_checked[place, j] and self._factors_checked[g, beside]:
-            low = self._edges[j]
-            high = self._edges[j + 1]
+            column = beside - self.edges.item(j)
             tile = g * self.shape.groups + j
             factors = self._factors.item(tile)
             out = np.empty(self.shape.columns, np.uint16)
             args: Any = (
                 self._mapped, self._begins.item(place, j), self._begins.item(place, j + 1),
-                self._factors_at.item(tile) + (beside - low) * (factors + 4), beside - low, high - low, factors,
+                self._factors_at.item(tile) + column * (factors + 4), column, self._widths.item(j), factors,
                 self._parts[tile], self._shifts, self.shape.block, self._slots, self._low_bits, out,
             )  # fmt: skip
             self._record = self._record or vars(kernels)["decode_record"].function_for(*args)
