@@ -115,7 +115,8 @@ class Reader:
 
     def _min_segment_bytes(self, tiles: Numbers) -> Numbers:
         """Return the smallest possible size in bytes of row segments of these tiles."""
-        return self.shape.entry_bytes(self._tile_widths[tiles]) + self._factors[tiles] + 4
+        entries: Numbers = self.shape.entry_bytes(self._tile_widths[tiles])
+        return entries + self._factors[tiles] + 4
 
     def _read_index(self, g: int) -> None:
         """Read and check the index of strip g."""

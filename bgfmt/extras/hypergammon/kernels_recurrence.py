@@ -438,9 +438,7 @@ def sweep_rows(first: int, last: int, beyond: bool, state: CheckState) -> Array:
     return changes
 
 
-@njit(
-    f"i8.1C, {CHECK_STATE}, f4, f4.2C, f4.2C, f4.2C", f"i8.1C, {CHECK_STATE64}, f8, f8.2C, f8.2C, f8.2C"
-)
+@njit(f"i8.1C, {CHECK_STATE}, f4, f4.2C, f4.2C, f4.2C", f"i8.1C, {CHECK_STATE64}, f8, f8.2C, f8.2C, f8.2C")
 def compute_step(which: Array, state: CheckState, slack: Any, right: Array, low: Array, high: Array) -> None:
     """Compute some records anew from the current numbers.
 
