@@ -76,8 +76,6 @@ def _record(one: Judgement) -> bytes:
     if decision.kind == "beaver" or one.cube is None or one.cubeless is None:
         return b""
     lost, won = one.ends or (-1.0, 1.0)
-    if one.ends and decision.player != decision.state.turn:
-        lost, won = 1 - won, 1 - lost
     rolling, taken = (lost + (won - lost) * (number + 1) / 2 for number in one.cube[:2])
     on_roll = decision.kind == "no double"
     return cube_record(rolling, taken, one.cubeless, one.method, skill, on_roll=on_roll)

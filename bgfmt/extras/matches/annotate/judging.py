@@ -96,7 +96,7 @@ class Judgement(Plain):
     approximate : the numbers are estimates or rollouts. Without a known bound of their error the verdict is
         "approximate", which does not count as an error either. max_error : the maximum error of `equity` and `mwc`,
         None if unknown. proved : False if it is not proved for a table of this size, only measured on others.
-    ends : match winning probabilities of who decides after losing and after winning the game, None for money.
+    ends : match winning probabilities of the side on roll after losing and after winning the game, None for money.
     cube : for a cube decision the equities of its choices for the side on roll.
     file, insight : the file's own analysis; explanation of a wrong cube decision with exact numbers.
     ranking : for a play the best ones and the one made, each by its moves, its equity and that without a cube;
@@ -456,20 +456,20 @@ def _plays_of_file(decision: Decision, ranked: RankedPlays) -> FileAnalysis | No
 
 
 def _origin(
-    state: GameState, answer: RankedPlays | CubeAction, advisor: Advisor, player: int, *, on_roll: bool = True
+    state: GameState, answer: RankedPlays | CubeAction, advisor: Advisor, player: int
 ) -> dict[str, Any]:
-    """Return the fields for the source of an answer, its treatment of gammons, and the ends of its scale.
-
-    on_roll : whether the side on roll decides.
-    """
-    ends = None if state.money else advisor.score(state, met_player=player).ends
+    """Return the fields for the source of an answer, its treatment of gammons, and the ends of its scale."""
     gammons = "ignored" if answer.source == TwoSided.kind else "counted"
     if answer.source != HYPERGAMMON and not state.position.gammons:
         gammons = "none"
-    ends = ends if on_roll or ends is None else (1 - ends[1], 1 - ends[0])
-    origin: dict[str, Any] = {"proved": answer.proved}
-    origin |= {"approximate": answer.approximate, "source": answer.source, "table": answer.table}
-    return origin | {"gammons": gammons, "ends": ends}
+    return {
+        "proved": answer.proved,
+        "approximate": answer.approximate,
+        "source": answer.source,
+        "table": answer.table,
+        "gammons": gammons,
+        "ends": None if state.money else advisor.score(state, met_player=player).ends,
+    }
 
 
 # -- the cube --------------------------------------------------------------------------------------------
@@ -478,62 +478,60 @@ def _origin(
 def _cube(decision: Decision, advisor: Advisor, player: int) -> Judgement:
     state = decision.state
     did = decision.kind
-    doubling = decision.kind in DOUBLING
+    doubling = did in DOUBLING
     action = advisor.cube(state if doubling else replace(state, doubled=True), met_player=player)
-    decided = action.match
-    note = ""
     error = None if action.error is None else {"equity": action.error}
-    if decided is None:
+    more = _origin(state, action, advisor, player)
+    if action.match is None:
         numbers = CubeNumbers(action.no_double, action.double_take, action.double_pass, action.double_beaver)
         if did == "beaver" and numbers.beaver is None:  # made though none is played
             numbers = numbers._replace(beaver=2 * numbers.taken)
         sure = action.double_decided if doubling else action.take_decided
         error_of_loss = action.double_margin_error if doubling else action.take_margin_error
     else:
-        mwc, note = _chances(state, decided, advisor, player)
-        emg = decided.score.emg
-        numbers = CubeNumbers(emg(mwc.rolling), emg(mwc.taken), emg(mwc.passed))
-        error = error and error | {"mwc": decided.mwc_error}
+        mwc, more["note"] = _chances(state, action.match, advisor, player)
+        numbers = CubeNumbers(*map(action.match.score.emg, mwc[:3]))
+        error_of_mwc = action.match.mwc_error
+        error = error and error | {"mwc": error_of_mwc}
+        chances = mwc.choices(doubling, 1.0)
+        sure = max(chances.values()) - min(chances.values()) > 2 * error_of_mwc
+        error_of_loss = action.match.score.emg_loss(2 * error_of_mwc) if error_of_mwc > TIE else None
     worth = numbers.choices(doubling)
     best = max(worth, key=lambda name: (worth[name], name == did))
     loss = worth[best] - worth[did]
-    more = _origin(state, action, advisor, player, on_roll=doubling)
-    more |= {"choices": len(worth), "note": note, "cube": numbers, "action": action.action}
-    more["usual_error"] = action.usual_error
-    if decided is not None:
-        chances = mwc.choices(doubling, 1.0)
-        one, other = chances.values()
-        sure = abs(one - other) > 2 * decided.mwc_error
-        error_of_loss = decided.score.emg_loss(2 * decided.mwc_error) if decided.mwc_error > TIE else None
+    if action.match is not None:
         more |= {"mwc": chances[did], "best_mwc": chances[best], "loss_mwc": chances[best] - chances[did]}
         more["measure"] = "match"
-    if loss <= ERROR:
-        best = did
-    more["close"] = loss > ERROR and not sure and error is not None
-    more["open_error"] = None if sure or error is None else error_of_loss
-    more["file"] = _cube_of_file(decision, worth, more["ends"], sure and error is not None)
-    return Judgement(decision, did, best, worth[did], worth[best], loss, max_error=error, **more)
+    more |= {
+        "choices": len(worth),
+        "cube": numbers,
+        "action": action.action,
+        "usual_error": action.usual_error,
+        "max_error": error,
+        "close": loss > ERROR and not sure and error is not None,
+        "open_error": None if sure or error is None else error_of_loss,
+        "file": _cube_of_file(decision, worth, more["ends"], sure and error is not None),
+    }
+    return Judgement(decision, did, did if loss <= ERROR else best, worth[did], worth[best], loss, **more)
 
 
 def _cube_of_file(
     decision: Decision, worth: dict[str, float], ends: tuple[float, float] | None, sure: bool
 ) -> FileAnalysis | None:
     opinion = decision.opinion
-    doubling = decision.kind in DOUBLING
     if opinion is None or opinion.cube is None:
         return None
     rolling, taken = opinion.cube
     if opinion.mwc and ends is not None and ends[0] != ends[1]:
-        lost, won = ends if doubling else (1 - ends[1], 1 - ends[0])
+        lost, won = ends
         rolling, taken = (2 * (chance - lost) / (won - lost) - 1 for chance in (rolling, taken))
     beaver = 2 * taken if decision.state.money and decision.state.beavers is not False else None
-    theirs = CubeNumbers(rolling, taken, 1.0, beaver).choices(doubling)
+    theirs = CubeNumbers(rolling, taken, 1.0, beaver).choices(decision.kind in DOUBLING)
     best = max(theirs, key=lambda name: theirs[name])
-    did = decision.kind
     cost = max(worth.values()) - worth[best]
-    return FileAnalysis(
-        opinion.engine, opinion.cube_level, best, theirs[best], theirs.get(did), cost, sure and cost > ERROR
-    )
+    differs = sure and cost > ERROR
+    played = theirs.get(decision.kind)
+    return FileAnalysis(opinion.engine, opinion.cube_level, best, theirs[best], played, cost, differs)
 
 
 def _chances(state: GameState, decided: MatchCube, advisor: Advisor, player: int) -> tuple[CubeNumbers, str]:
