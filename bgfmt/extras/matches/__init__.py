@@ -67,12 +67,9 @@ def content(path: str | os.PathLike[str]) -> bytes:
     Raises FormatError for a folder, a pipe or a device, and for a file larger than `LARGEST_FILE`.
     """
     name = printable(os.path.basename(os.fspath(path)))
-    if os.path.isdir(path):
-        raise FormatError(f"{name}: expected a file, found a folder")
-    flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a FIFO keeps nobody waiting
-    with open(os.open(path, os.O_RDONLY | flags), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise FormatError(f"{name}: is not a regular file")
+    if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would keep the reader waiting
+        raise FormatError(f"{name}: is not a regular file")
+    with open(path, "rb") as file:
         data = file.read(LARGEST_FILE + 1)
     if len(data) > LARGEST_FILE:
         raise FormatError(f"{name}: larger than any match ({LARGEST_FILE >> 20} MiB)")

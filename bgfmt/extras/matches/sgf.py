@@ -14,6 +14,7 @@ from itertools import chain
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.extras.matches import model
 from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, ending, is_cube
+from bgfmt.extras.matches.plays import Hop
 from bgfmt.extras.matches.walk import GameWalk, finish_match
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import decode_text
@@ -25,6 +26,7 @@ _VALUE = re.compile(rb"\[((?:[^\]\\]++|\\.)*+)\]", re.S)
 _TOKEN = re.compile(rb"\s*+(?:([();])|([A-Za-z]++)((?:\s*+\[(?:[^\]\\]++|\\.)*+\])++))", re.S)
 _INFO = re.compile(rb"([a-z]{1,20}):(\d{1,5})")
 _DICE = re.compile(rb"\s*([1-6])([1-6])\s*")
+_POINTS = re.compile(rb"\s*([a-z])(?::([a-z]))?\s*")
 _RESULT = re.compile(rb"\s*+([WB])\+(\d{1,6})?(R)?", re.I)
 #: gnubg's records of plays and of the cube: five chances and the equity of each evaluation, the plies of the first
 _SIX = rb"(?:-?\d[\d.]{0,20} ){5}"
@@ -225,17 +227,17 @@ def _opinion(properties: dict[str, list[bytes]], player: int, walk: GameWalk) ->
     """Return gnubg's analysis of a node; None if it has none, or one that bgfmt wrote."""
     plays = [match for value in properties.get("A", [])[:100] if (match := _ANALYSED_PLAY.match(value))]
     cube = next((match for value in properties.get("DA", []) if (match := _ANALYSED_CUBE.match(value))), None)
-    levels = [match["plies"].decode() for match in (*plays[:1], cube) if match]
-    if not levels or levels[0].encode() in _OWN_PLIES:
+    levels = [match["plies"] for match in (*plays[:1], cube) if match]
+    if not levels or levels[0] in _OWN_PLIES:
         return None
-    several = []
-    for match in plays:
-        points = [_point(letter, player) for letter in match["play"].decode()]
-        several.append((tuple(zip(points[::2], points[1::2], strict=True)), float(match["equity"])))
-    worth = cube and (float(cube["rolling"]), float(cube["taken"]))
-    level = f"{levels[0]}-ply"
-    cube_level = f"{levels[-1]}-ply"
-    return model.Opinion("GNU Backgammon", level, cube_level, worth, bool(walk.match.length), tuple(several))
+    return model.Opinion(
+        "GNU Backgammon",
+        level=f"{levels[0].decode()}-ply",
+        cube_level=f"{levels[-1].decode()}-ply",
+        cube=cube and (float(cube["rolling"]), float(cube["taken"])),
+        mwc=bool(walk.match.length),
+        plays=tuple((tuple(_hops(match["play"], player)), float(match["equity"])) for match in plays),
+    )
 
 
 def _board(properties: dict[str, list[bytes]], before: Position) -> Position:
@@ -254,37 +256,44 @@ def _each(values: list[bytes]) -> list[str]:
     """Return the single points of a list of points and ranges such as a:y."""
     out: list[str] = []
     for value in values[:100]:
-        first, _, last = value.decode("ascii").strip().partition(":")
-        several = len(first) == len(last) == 1
-        out += map(chr, range(ord(first), min(ord(last), 122) + 1)) if several else [first]
+        ends = _POINTS.fullmatch(value)
+        if not ends:
+            raise ValueError(value)
+        out += map(chr, range(ends[1][0], (ends[2] or ends[1])[0] + 1))
     return out
 
 
 def _point(letter: str, player: int) -> int:
     """Return the number of a point as the player counts: 1 to 24, 25 the bar, 0 off."""
-    if letter in ("y", "z"):
-        return BAR if letter == "y" else OFF
-    number = ord(letter) - 96 if len(letter) == 1 else 0
-    if not 1 <= number <= 24:
+    number = ord(letter) - 96
+    if not 1 <= number <= 26:
         raise ValueError(letter)
+    if number > 24:
+        return BAR if letter == "y" else OFF
     return number if player == 0 else 25 - number
+
+
+def _hops(letters: bytes, player: int) -> list[Hop]:
+    """Return (from, to) of each chequer of a play, written in pairs of letters."""
+    points = [_point(letter, player) for letter in letters.decode("ascii")]
+    return list(zip(points[::2], points[1::2], strict=True))
 
 
 def _action(value: str, player: int, walk: GameWalk, at: int) -> None:
     word = value.lower()
     if word in ("double", "redouble", "beaver", "raccoon"):
         walk.double(player, at)
-    elif word in ("take", "drop", "pass"):
-        (walk.take if word == "take" else walk.drop)(player, at)
+    elif word == "take":
+        walk.take(player, at)
+    elif word in ("drop", "pass"):
+        walk.drop(player, at)
     elif word.startswith("resign"):
         walk.resign(player, at)
     else:
-        letters = value[2:]
-        dice = (int(value[0]), int(value[1]))
-        if not all(1 <= die <= 6 for die in dice) or len(letters) % 2:
+        dice = _DICE.fullmatch(value[:2].encode())
+        if not dice:
             raise ValueError(value)
-        points = [_point(letter, player) for letter in letters[:200]]
-        walk.roll(player, dice, list(zip(points[::2], points[1::2], strict=True)), at)
+        walk.roll(player, (int(dice[1]), int(dice[2])), _hops(value[2:].encode(), player), at)
 
 
 # -- writing ----------------------------------------------------------------------------------------------

@@ -197,14 +197,9 @@ class Judgement(Plain):
     @property
     def luck_mwc(self) -> float | None:
         """Luck of the roll as a probability to win the match; None for money and where the luck is unknown."""
-        return None if self.luck is None or self.ends is None else self.luck * self.scale
-
-    @property
-    def scale(self) -> float:
-        """Factor from equity to match winning probability, or for money to points (the value of the cube)."""
-        if self.ends is None:
-            return float(self.decision.state.cube_value)
-        return (self.ends[1] - self.ends[0]) / 2
+        if self.luck is None or self.ends is None:
+            return None
+        return self.luck * (self.ends[1] - self.ends[0]) / 2
 
     def counts(self, program: str) -> bool:
         """Return True if the error rate of a program, "gnubg" or "xg", counts this decision.
@@ -224,10 +219,12 @@ class Judgement(Plain):
         if self.cube is None:
             return ""
         lost = self.cube.rolling - self.cube.double
-        words = [f"{'doubling' if lost > 0 else 'not doubling'} costs {abs(lost):.3f}"] * (abs(lost) > ERROR)
-        for name, value in (("taking", self.cube.taken), ("passing", self.cube.passed)):
-            cost = value - self.cube.double
-            words += [f"{name} costs {cost:.3f}"] * (cost > ERROR)
+        costs = {
+            "doubling" if lost > 0 else "not doubling": abs(lost),
+            "taking": self.cube.taken - self.cube.double,
+            "passing": self.cube.passed - self.cube.double,
+        }
+        words = [f"{choice} costs {cost:.3f}" for choice, cost in costs.items() if cost > ERROR]
         return "; ".join(filter(None, (self.action, ", ".join(words))))
 
     def class_of(self, program: str) -> str | None:

@@ -9,6 +9,7 @@ from html import escape
 from operator import add, attrgetter
 from typing import Any, NamedTuple
 
+from bgfmt.analysis.shapes import Plain, to_plain
 from bgfmt.errors import BeyondMetError, NotCoveredError, PositionError
 from bgfmt.extras.matches import Game, Match, printable
 from bgfmt.extras.matches.annotate.judging import Judge, Judgement
@@ -65,7 +66,7 @@ def _loss_rate(factor: float, decisions: str) -> Callable[[Total], float | None]
 
 
 @dataclass
-class Total:
+class Total(Plain):
     """The totals of one player, as described in docs/json.md.
 
     Equities are for a cube at 1, in a match EMG; match winning probabilities are summed over all matches, and points
@@ -147,7 +148,7 @@ def sums(reports: Sequence[MatchReport], *, game: int | None = None) -> list[Tot
 
 
 @dataclass
-class MatchReport:
+class MatchReport(Plain):
     """All judged decisions of a match, in order.
 
     file, number, folder : the file's name, the number of the match in it from 1, and its folder.
@@ -206,7 +207,7 @@ class MatchReport:
             "races": self.races,
             "decisions_covered": len(self.judgements),
             "beyond": self.beyond,
-            "totals": [total.as_dict() for total in self.totals],
+            "totals": to_plain(self.totals),
             "problems": self.problems,
             "folder": self.folder,
             "date": match.date,
@@ -214,11 +215,7 @@ class MatchReport:
             "round": match.round,
             "place": match.place,
             "by_game": [
-                {
-                    "game": game.number,
-                    "scores": list(game.scores),
-                    "totals": [total.as_dict() for total in totals],
-                }
+                {"game": game.number, "scores": list(game.scores), "totals": to_plain(totals)}
                 for game, totals in self.games
             ],
         }
@@ -285,18 +282,19 @@ class Report:
         ]
         listed = [{"file": report.file, "match": place} | one.as_dict() for place, report, one in every]
         at = {id(one): place for place, (_, _, one) in enumerate(every)}
-        folders = {name: [total.as_dict() for total in totals] for name, totals in self.folders.items()}
         return {
-            "matches": [report.as_dict() for report in self.matches],
+            "matches": to_plain(self.matches),
             "decisions_met": sum(report.decisions for report in self.matches),
             "races": sum(report.races for report in self.matches),
             "decisions_covered": len(every),
             "decisions": listed,
-            "totals": [total.as_dict() for total in self.totals],
+            "totals": to_plain(self.totals),
             "worst": [at[id(one)] for _, one in self.worst(most)],
             "problems": [problem for report in self.matches for problem in report.problems],
             "unread": [one.as_dict() for one in self.unread],
-            "by_folder": [{"folder": name, "totals": totals} for name, totals in folders.items()],
+            "by_folder": [
+                {"folder": name, "totals": to_plain(totals)} for name, totals in self.folders.items()
+            ],
         }
 
 
