@@ -326,13 +326,8 @@ def _lines(judgement: Judgement) -> list[str]:
     lines = [asking.board_of(state), "", f"{more}{dice}", ""]
     lines.append(text.verdict(judgement))
     width = max(len(judgement.did), len(judgement.best))
-    for label, name, equity, mwc in (
-        ("done", judgement.did, judgement.equity, judgement.mwc),
-        ("best", judgement.best, judgement.best_equity, judgement.best_mwc),
-    ):
-        if label == "done" or name != judgement.did:
-            worth = text.format_equity(equity, mwc, about=text.is_estimated(judgement, name))
-            lines.append(f"  {label}  {name:<{width}}  {worth}")
+    choices = [("done", judgement.did)] + [("best", judgement.best)] * (judgement.best != judgement.did)
+    lines += [f"  {label}  {name:<{width}}  {text.format_equity(judgement, name)}" for label, name in choices]
     lines += [f"  {words}" for words in text.explanation_lines(judgement)]
     lines += [f"  {judgement.note}"] if judgement.note else []
     lines += [f"  gammons are possible and {judgement.gammons}"] if judgement.gammons != "none" else []

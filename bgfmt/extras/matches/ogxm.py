@@ -10,7 +10,7 @@ import io
 import struct
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any
@@ -35,7 +35,7 @@ from construct import (
 )
 
 from bgfmt.errors import FormatError, PositionError
-from bgfmt.extras.matches.model import Match, Result, Rules, is_cube, one_point_away
+from bgfmt.extras.matches.model import Cube, Match, Result, Rules, is_cube, one_point_away
 from bgfmt.extras.matches.plays import signed_position
 from bgfmt.extras.matches.walk import GameWalk, finish_match
 from bgfmt.game.board import Position
@@ -194,23 +194,30 @@ class Ply:
     points: int = 0
 
 
-def _position(board: bytes, walk: GameWalk, at: int) -> Position | None:
-    """Return the position, White first, of 26 signed counts with White's positive.
+def _position(board: bytes) -> Position:
+    """Return the position, White first, of 26 signed counts with White's positive."""
+    return signed_position(struct.unpack("26b", board)[::-1])
 
-    Stop the walk if there is none such.
+
+def _replay(walk: GameWalk, start: bytes | None, cube: Cube | None, plies: Iterable[Ply]) -> None:
+    """Add a game to the walk: the board and the cube it starts with, None for the usual ones, and its plies.
+
+    A ply's place in the file, as records and problems state it, is its number in the game from 1.
     """
+    at = 0
     try:
-        return signed_position(struct.unpack("26b", board)[::-1])
+        if start is not None:
+            walk.begin(_position(start))
+        if cube is not None:
+            walk.setup(0, cube=cube)
+        for at, ply in enumerate(plies, 1):
+            _add_ply(walk, ply, at)
     except PositionError as error:
         walk.stop(at, str(error))
-        return None
 
 
-def add_ply(walk: GameWalk, ply: Ply, at: int) -> None:
-    """Add the events of one ply (a roll with its play, a cube action, a resignation, a set board) to the game `walk`.
-
-    at : number of the ply in the game from 1, as the place in the file that records and problems state.
-    """
+def _add_ply(walk: GameWalk, ply: Ply, at: int) -> None:
+    """Add the events of one ply: a roll with its play, a cube action, a resignation or a set board."""
     player = ply.player
     action = ply.action
     if action <= 20:
@@ -233,9 +240,7 @@ def add_ply(walk: GameWalk, ply: Ply, at: int) -> None:
 
 
 def _set_up(walk: GameWalk, ply: Ply, at: int) -> None:
-    board = None if ply.board is None else _position(ply.board, walk, at)
-    if board is None and ply.board is not None:
-        return
+    board = None if ply.board is None else _position(ply.board)
     if board is not None and ply.dice is not None and all(1 <= die <= 6 for die in ply.dice):
         walk.add_board(ply.player, ply.dice, board if ply.player == 0 else board.swapped(), at)
         return
@@ -333,20 +338,21 @@ def _read_game_1(chunk: Source, walk: GameWalk) -> None:
     walk.crawford = game.flags.crawford
     if game.winner in (0, 1):
         walk.result = Result(game.winner, game.points)
-    if game.start_2 is not None and (board := _position((game.start + game.start_2)[:26], walk, 0)):
-        walk.begin(board)
-    for at in range(1, game.plies + 1):
-        head = chunk.parse(Int8ul, "a ply")
-        ply = Ply(head & 31, 0 if head & 32 else 1)
-        if ply.action <= 20:
-            steps = chunk.parse(Bytes(_dice_count(ply.action)), "steps")
-            ply.steps = [step for step in steps if step]
-        elif ply.action == 31:
-            if head & 64:
-                both = chunk.parse(Int8ul, "dice")
-                ply.dice = (both & 15, both >> 4)
-            ply.board = chunk.parse(_BOARD, "a board")
-        add_ply(walk, ply, at)
+    start = None if game.start_2 is None else (game.start + game.start_2)[:26]
+    _replay(walk, start, None, (_read_ply_1(chunk) for _ in range(game.plies)))
+
+
+def _read_ply_1(chunk: Source) -> Ply:
+    head = chunk.parse(Int8ul, "a ply")
+    ply = Ply(head & 31, 0 if head & 32 else 1)
+    if ply.action <= 20:
+        ply.steps = [step for step in chunk.parse(Bytes(_dice_count(ply.action)), "steps") if step]
+    elif ply.action == 31:
+        if head & 64:
+            both = chunk.parse(Int8ul, "dice")
+            ply.dice = (both & 15, both >> 4)
+        ply.board = chunk.parse(_BOARD, "a board")
+    return ply
 
 
 def _dice_count(action: int) -> int:
@@ -414,15 +420,9 @@ def _read_game_2(section: Source, walk: GameWalk) -> None:
     game = section.parse(_GAME_2, "a game")
     if game.winner in (0, 1):
         walk.result = Result(game.winner, min(game.points or 0, 99_999))
-    if game.start is not None and (board := _position(game.start, walk, 0)):
-        walk.begin(board)
     cube = 1 << min(game.automatic or 0, 16) if game.cube is None else game.cube
-    if cube > 1 and is_cube(cube):
-        walk.setup(0, cube=(cube, _seat(game.owner)))
-    for at, ply in enumerate(_read_plies_2(section), 1):
-        if ply.action == 31 and ply.dice is not None:
-            ply.player = 1 - ply.player  # the seat of an illegal play is the side to move next
-        add_ply(walk, ply, at)
+    turned = (cube, _seat(game.owner)) if cube > 1 and is_cube(cube) else None
+    _replay(walk, game.start, turned, _read_plies_2(section))
 
 
 def _seat(owner: int | None) -> int | None:
@@ -446,4 +446,6 @@ def _read_plies_2(section: Source) -> Iterator[Ply]:
             ply.board = more.board
             ply.action = ply.action if more.action is None else more.action
             ply.owner = _seat(more.owner)
+        if ply.action == 31 and ply.dice is not None:
+            ply.player = 1 - ply.player  # the seat of an illegal play is the side to move next
         yield ply

@@ -287,7 +287,7 @@ def _row(report: MatchReport, one: Judgement, base: str) -> list[str]:
         f"{state.dice[0]}-{state.dice[1]}" if state.dice else "",
         escaped(one.did),
         "" if right else escaped(one.best),
-        text.format_equity(one.equity, one.mwc, about=text.is_estimated(one, one.did)),
+        text.format_equity(one, one.did),
         text.format_loss(one, sign=""),
         one.verdict,
         escaped("; ".join(text.remarks(one)), 400),

@@ -14,12 +14,13 @@ PLAYERS = 20  # whose sums an overview gives
 WRONGS = ("missed_doubles", "wrong_doubles", "wrong_takes", "wrong_passes", "doubtful", "bad", "very_bad")
 
 
-def format_equity(equity: float | None, mwc: float | None, *, about: bool = False) -> str:
-    """Format an equity, after the match winning probability if there is one: "62.345 % +0.247", "+0.12345".
+def format_equity(one: Judgement, choice: str) -> str:
+    """Format the equity of what was done or was best, after the match winning probability if there is one.
 
-    about : write "~" before it, for an estimate. The result is "" without an equity.
+    Such as "62.345 % +0.247" or "+0.12345", with a "~" before an estimate; "" for an illegal play.
     """
-    sign = "~" if about else ""
+    equity, mwc = (one.equity, one.mwc) if choice == one.did else (one.best_equity, one.best_mwc)
+    sign = "~" if is_estimated(one, choice) else ""
     if equity is None:
         return ""
     return f"{sign}{equity:+.5f}" if mwc is None else f"{sign}{100 * mwc:.3f} % {equity:+.3f}"
@@ -49,11 +50,10 @@ def _format_positive(number: float, digits: int) -> str:
 
 def line(one: Judgement) -> str:
     """Format a judgement as one line: what was done, its equity, what was best, and remarks."""
-    value = format_equity(one.best_equity, one.best_mwc, about=is_estimated(one, one.best))
-    best = f"best {one.best} {value}"
+    best = f"best {one.best} {format_equity(one, one.best)}"
     if one.verdict == "illegal":
         return f"{one.did} ({one.note}), {best}"
-    text = f"{one.did} {format_equity(one.equity, one.mwc, about=is_estimated(one, one.did))}"
+    text = f"{one.did} {format_equity(one, one.did)}"
     if one.verdict == "forced":
         return f"{text}, the only play"
     loss = format_loss(one)
