@@ -117,22 +117,18 @@ def _summary(report: Report, made: date, *, several: bool) -> Iterator[str]:
 
 def _totals(totals: list[Total]) -> str:
     """Format the players' totals as a table: few players side by side, many below each other."""
-    by_name = {figure.name: figure for figure in FIGURES if figure.heading}
+    many = len(totals) > FEW_PLAYERS
+    by_name = {figure.name: figure for figure in FIGURES}
     tables = []
     for heading, names in GROUPS.items():
         figures = [by_name[name] for name in names.split() if any(getattr(one, name) for one in totals)]
-        heads = [f.heading for f in figures]
-        cells = [[figure.text(one) for figure in figures] for one in totals]
-        players = [escaped(one.name) or "(no name)" for one in totals]
-        if not figures:
-            continue
-        if len(totals) <= FEW_PLAYERS:
-            rows = list(zip(heads, *cells, strict=True))
-            tables.append(_table([heading, *players], rows))
-        else:
-            rows = [(player, *line) for player, line in zip(players, cells, strict=True)]
-            tables.append(f"<h3>{heading}</h3>{_table(['player', *heads], rows, 'wide')}")
-    return f'<div class="{"figures" if len(totals) <= FEW_PLAYERS else "players"}">{"".join(tables)}</div>'
+        if figures:
+            lines = [["player" if many else heading, *(escaped(one.name) or "(no name)" for one in totals)]]
+            lines += [[figure.heading, *map(figure.text, totals)] for figure in figures]
+            heads, *rows = map(list, zip(*lines, strict=True)) if many else lines
+            tables.append(f"<h3>{heading}</h3>" if many else "")
+            tables.append(_table(heads, rows, "wide" if many else "small"))
+    return f'<div class="{"players" if many else "figures"}">{"".join(tables)}</div>'
 
 
 def _table(
@@ -186,7 +182,7 @@ def _card(report: MatchReport, one: Judgement, base: str, *, named: bool) -> str
     identifier = _link(f"<code>{escape(gnubg_id(state))}</code>", report, one, base)
     return (
         f'<article class="card"><h3>{file}{heading}</h3>'
-        f'<p class="soft">{_situation(state)}</p>'
+        f'<p class="soft">{text.score(one)}</p>'
         f"{_side(state, 1 - state.turn, one)}{board(state)}{_side(state, state.turn, one)}"
         f"{_compare(one)}<p>{escaped(text.verdict(one))}</p>{lines}<p>{identifier}</p></article>"
     )
@@ -209,22 +205,6 @@ def _side(state: GameState, player: int, one: Judgement) -> str:
     return f'<p class="side">{swatch}{name}: {", ".join(facts)}</p>'
 
 
-def _situation(state: GameState) -> str:
-    """Return the score and the cube in words, the side on roll first."""
-    parts = []
-    if state.away is not None:
-        first, second = (_player(state, player) for player in (state.turn, 1 - state.turn))
-        parts.append(f"{first} needs {pluralize(state.away[0], 'point')}, {second} {state.away[1]}")
-    if state.crawford:
-        parts.append("Crawford game")
-    elif state.cube_owner is None:
-        parts.append(f"cube in the middle, at {state.cube_value}")
-    else:
-        parts.append(f"{_player(state, state.cube_owner)} owns the cube at {state.cube_value}")
-    words = "; ".join(parts)
-    return f"{words[:1].upper()}{words[1:]}."
-
-
 def _compare(one: Judgement) -> str:
     """Return what was done and what was best as a table."""
     match = one.mwc is not None
@@ -234,19 +214,11 @@ def _compare(one: Judgement) -> str:
         ("Played" if one.play else "Done", one.did, one.equity, one.mwc, one.loss),
         ("Best", one.best, one.best_equity, one.best_mwc, None),
     ):
-        about = text.is_estimated(one, action)
-        chance = [_percent(mwc, about=about)] * match
-        lost = f'<span class="loss">{loss:.4f}</span>' if loss is not None and loss > ERROR else ""
-        lines.append((name, escaped(action), *chance, _number(equity, about=about), lost))
+        sign = "~" if text.is_estimated(one, action) else ""
+        chance = [] if mwc is None else [f"{sign}{100 * mwc:.2f} %"]
+        lost = "" if loss is None else f'<span class="loss">{loss:.4f}</span>'
+        lines.append([name, escaped(action), *chance, f"{sign}{equity:+.4f}", lost])
     return _table(heads, lines)
-
-
-def _number(equity: float | None, *, about: bool) -> str:
-    return "" if equity is None else f"{'~' * about}{equity:+.4f}"
-
-
-def _percent(chance: float | None, *, about: bool) -> str:
-    return "" if chance is None else f"{'~' * about}{100 * chance:.2f} %"
 
 
 # -- a match ---------------------------------------------------------------------------------------------
