@@ -12,7 +12,7 @@ from construct import Const, ConstructError, FlagsEnum, Int8ub, Struct
 
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.extras.matches.model import Match, Opinion, Result, Rules, is_cube
-from bgfmt.extras.matches.plays import signed_position
+from bgfmt.extras.matches.plays import Hop, signed_position
 from bgfmt.extras.matches.walk import GameWalk, finish_match
 
 NAME = "bgf"
@@ -175,8 +175,7 @@ def _move(walk: GameWalk, move: _Fields, at: int) -> None:
     elif green == 7 and red == 5:
         walk.roll(player, (move.numbers("from", 4)[0], move.numbers("to", 4)[0]), [], at)
     elif green != 7:
-        pairs = zip(move.numbers("from", 4), move.numbers("to", 4), strict=True)
-        walk.roll(player, (red, green), [(start, max(0, end)) for start, end in pairs if start >= 0], at)
+        walk.roll(player, (red, green), _hops(move.numbers("from", 4), move.numbers("to", 4)), at)
     elif red != 4:
         walk.problem(at, f"an action {red} that is not known")
 
@@ -188,26 +187,28 @@ def _opinion(move: dict[str, Any], *, answers: bool) -> Opinion | None:
     """
     try:
         before = move.get("equity") or {}
+        worth = before.get("cubeDecision") or {}
         ply = move.get("ply")
         level = f"{ply}-ply" if isinstance(ply, int) and 0 <= ply < 100 else ""
-        worth = before.get("cubeDecision") or {}
         mwc = bool(before.get("useMatchEquity"))
         cube = [float(worth.get(key, "nan")) for key in ("eqNoDouble", "eqDoubleTake")]
         if answers:
             cube = [mwc - number for number in cube]
         plays = []
         for one in move.get("moveAnalysis") or []:
-            hops = one["move"]
             equity = one["eq"]
-            pairs = zip(map(int, hops["from"]), map(int, hops["to"]), strict=True)
-            ends = tuple((start, max(0, end)) for start, end in pairs if start >= 0)
-            cubeful = (equity.get("cubeDecision") or {}).get("eqCubeFul", "nan")
-            number = float(equity["emg"] if equity.get("useMatchEquity") else cubeful)
-            plays += [(ends, number)] if abs(number) < 100 else []
+            number = equity["emg"] if equity["useMatchEquity"] else equity["cubeDecision"]["eqCubeFul"]
+            plays.append((tuple(_hops(one["move"]["from"], one["move"]["to"])), float(number)))
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         return None
     known = (cube[0], cube[1]) if all(abs(number) < 100 for number in cube) else None
-    return Opinion("BGBlitz", level, level, known, mwc, tuple(plays))
+    return Opinion("BGBlitz", level, level, known, mwc, tuple(play for play in plays if abs(play[1]) < 100))
+
+
+def _hops(starts: list[int], ends: list[int]) -> list[Hop]:
+    """Return (from, to) of each chequer of a play; -1 stands for no chequer, and as an end for off."""
+    pairs = zip(map(int, starts), map(int, ends), strict=True)
+    return [(start, max(0, end)) for start, end in pairs if start >= 0]
 
 
 # -- Smile --------------------------------------------------------------------------------------------
