@@ -30,13 +30,12 @@ class Reply:
     """An answer and its source.
 
     text : the line to send. source : as of an answer of the adviser. left : after a play, the side of the player who
-    made it. offer : points offered in a resignation, else 0.
+    made it.
     """
 
     text: str
     source: Source
     left: Side | None = None
-    offer: int = 0
 
 
 class Player:
@@ -64,7 +63,7 @@ class Player:
         if self.resign and state.kind in ("play", "cube"):
             offer = self.advisor.resignation(state)
             if offer.offer:
-                return Reply(f"resign {RESIGNATIONS[offer.offer - 1]}", offer.source, offer=offer.offer)
+                return Reply(f"resign {RESIGNATIONS[offer.offer - 1]}", offer.source)
         return self.play_on(state)
 
     def play_on(self, state: GameState) -> Reply:
@@ -112,8 +111,7 @@ class Session:
     cube_in_use: bool = True
     _offered: Position | None = None  # the last position of a question about doubling
     _left: Side | None = None  # our own side after our last play
-    #: the turn of our last offer to resign, and its points
-    _resigned: tuple[object, int] = (None, 0)
+    _resigned: object = None  # the turn of our last offer to resign
 
     def reply(self, line: str) -> str:
         """Return the answer to one line of the client (without its line feed): a question or a command.
@@ -127,7 +125,14 @@ class Session:
             state = from_fibs(text)
             self._watch_cube(state)
             question = state if self.cube_in_use else replace(state, cube_in_use=False)
-            answer = self._without_repeated_offer(question, self.player.answer(question))
+            answer = self.player.answer(question)
+            if answer.text.startswith("resign"):
+                turn = (state.position, state.scores)
+                if (
+                    turn == self._resigned
+                ):  # gnubg declined it; it stops playing if it gets the same offer again
+                    answer = self.player.play_on(question)
+                self._resigned = turn
         except Exception as error:  # gnubg waits for an answer in any case
             return self._mistake(str(error) if isinstance(error, BgfmtError) else repr(error))
         self.questions += 1
@@ -141,19 +146,6 @@ class Session:
             words = f"{state.position} {state.kind} {state.dice or (0, 0)}"
             self.log(f"{names}: {words}: {answer.text} ({answer.source})")
         return answer.text
-
-    def _without_repeated_offer(self, state: GameState, answer: Reply) -> Reply:
-        """Return the answer, or another one if this turn has already declined a resignation of as many points.
-
-        gnubg asks again after it has declined an offer, and stops playing if it gets the same offer once more.
-        """
-        if not answer.offer:
-            return answer
-        turn = (state.position, state.scores)
-        if self._resigned[0] == turn and answer.offer <= self._resigned[1]:
-            return self.player.play_on(state)
-        self._resigned = turn, answer.offer
-        return answer
 
     def _watch_cube(self, state: GameState) -> None:
         """Detect that no cube is in use, which gnubg's line does not say.

@@ -255,7 +255,7 @@ class Resigner(Recorder):
 
     def answer(self, state: GameState) -> Reply:
         if state.kind in ("play", "cube"):
-            reply = Reply(f"resign {RESIGNATIONS[self.offer - 1]}", "rule", offer=self.offer)
+            reply = Reply(f"resign {RESIGNATIONS[self.offer - 1]}", "rule")
             self.asked.append((state, reply))
             return reply
         return super().answer(state)

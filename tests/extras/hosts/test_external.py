@@ -165,7 +165,7 @@ class Host:
 def test_after_a_declined_resignation_the_game_goes_on(offers: tuple[int, ...]) -> None:
     """Hundreds of unattended matches: every kind of answer to every kind of offer, before the roll and after it."""
     seen: Counter[tuple[str, int, str]] = Counter()
-    for seed, accepts in enumerate([0.0, 0.05, 0.5, 1.0] * 15):
+    for seed, accepts in enumerate([0.0, 0.05, 0.5, 1.0] * 40):
         rng = random.Random(seed)
         session = Session(Player(EngineDecider(Resigner(rng, offers)), resign=True))
         host = Host(session, rng, accepts)
