@@ -18,7 +18,6 @@ from bgfmt.formats.base import RunParts
 from bgfmt.storage import Source
 from bgfmt.storage.digests import compute_digests
 from bgfmt.tables import Table
-from bgfmt.tables.rows import random_access
 from bgfmt.verifier.findings import Cause, Finding, LikelyCause, Outcome, Rule
 from bgfmt.verifier.proofs import Locate, Request, no_offset, prove
 
@@ -26,6 +25,7 @@ __all__ = ["load_published"]
 
 MIN_CONSTANT_ROWS = 4  # a table of fewer rows may rightly hold one number throughout
 MAX_BARE_HEADER_BYTES = 64  # a file up to this size is reported as a bare header
+MAX_SAMPLED_BYTES = 1 << 28  # about so many bytes are checked for sense with a sample
 CORNER_CHEQUERS = 3  # chequers of the part of a table that is checked in the other byte order
 MAX_FAILING_SHARE = 0.15  # share of that part that may fail
 MAX_SCANNED_BYTES = 1 << 22  # bytes searched for anything but zeros, or anything but ones
@@ -113,12 +113,11 @@ def check_sense(
     """Check every row against what theory says of its kind of table (`Table.breaches`), in one pass.
 
     Yields the first violation of each rule, and a finding if all numbers of the table are equal. With `sampled`
-    only some parts of a large table are read. progress : called with (rows done, rows).
+    only the beginning of a large table is read. progress : called with (rows done, rows).
     """
     named: set[str] = set()
     alike: dict[str, bool] = {}
-    blocks = _sample_blocks(table) if sampled and table.nbytes > LARGE_TABLE_BYTES else table.blocks()
-    for rows, block in blocks:
+    for rows, block in table.blocks():
         for breach in table.breaches(rows.start, block):
             if breach.rule not in named and breach.bad.any():
                 named.add(breach.rule)
@@ -129,30 +128,12 @@ def check_sense(
                 alike[name] = bool((later == later.reshape(-1)[:1]).all()) if later.size else True
         if progress is not None:
             progress(rows.stop, table.positions)
+        if sampled and rows.stop * table.nbytes > MAX_SAMPLED_BYTES * table.positions:
+            break
     for name, same in alike.items():
         # the gammon part of a table of few chequers is "off already" throughout
         if same and len(table.arrays()[name]) >= MIN_CONSTANT_ROWS and len(alike) == 1:
             yield Finding(Rule.SENSE, entry=1, field=f"its {name} are all the same number")
-
-
-LARGE_TABLE_BYTES = 1 << 28  # a sampled check reads only parts of larger tables
-SAMPLE_STRETCHES = 256  # parts of a large table that a sampled check reads
-STRETCH_BYTES = 1 << 18  # size of each part, at least one row
-
-
-def _sample_blocks(table: Table) -> Iterator[tuple[slice, dict[str, Any]]]:
-    """Yield evenly spread blocks of rows, including the first and last rows, in the form of `Table.blocks`."""
-    arrays = table.arrays()
-    total = len(next(iter(arrays.values())))
-    size = min(total, max(1, STRETCH_BYTES * total // table.nbytes))
-    with contextlib.ExitStack() as reading:
-        for array in arrays.values():
-            reading.enter_context(random_access(array))
-        for start in np.unique(np.linspace(0, total - size, SAMPLE_STRETCHES).astype(int)).tolist():
-            rows = slice(start, start + size)
-            yield rows, {name: array[rows] for name, array in arrays.items()}
-            if table.release is not None:
-                table.release()
 
 
 # -- what cannot be read -------------------------------------------------------------------------------------

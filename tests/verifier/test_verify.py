@@ -270,7 +270,7 @@ def test_few_entries_of_a_large_file_read_little_of_it(
 ) -> None:
     """Of a file with holes, which no one has read before: look-ups at random, and the sampled sense of it."""
     monkeypatch.setattr("bgfmt.tables.rows.RANDOM_ACCESS_BYTES", 0)
-    monkeypatch.setattr("bgfmt.verifier.checks.LARGE_TABLE_BYTES", 0)
+    monkeypatch.setattr("bgfmt.verifier.checks.MAX_SAMPLED_BYTES", 0)
     n = count(6, 9)
     for use in ("look-ups", "sense"):
         path = tmp_path / use
