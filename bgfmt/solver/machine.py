@@ -71,6 +71,8 @@ def check_disk(output: int, path: Path, scratch: int, kept: Path) -> None:
     """
     needs: dict[int, tuple[int, Path]] = {}
     for size, file in ((output, path), (scratch, kept)):
+        if not size:  # nothing is written there, which may be an address
+            continue
         folder = file.resolve().parent
         disk = os.stat(folder).st_dev
         before, first = needs.get(disk, (0, folder))
