@@ -52,7 +52,6 @@ COLOURS = {0: "green", 1: "red", 2: "red"}  # of a verdict, by exit code
     "--tolerance", type=click.FloatRange(0), metavar="X",
     help="Accept differences of up to X units of the stored integers (means: rolls; hypergammon: equity).",
 )  # fmt: skip
-@click.option("--cluster", metavar="ADDRESS", help="Check with a Dask cluster: tcp://HOST:PORT, or local:N.")
 @click.option("--exact", is_flag=True, help="Measure the error of the stored numbers against exact ones.")
 @click.option("--bound", is_flag=True, help="Prove an error bound for every stored equity.")
 @click.option(

@@ -23,7 +23,6 @@ from bgfmt.errors import (
     UnknownFormatError,
 )
 from bgfmt.formats import Extent, Fault, Format, Reading
-from bgfmt.formats.base import RunParts
 from bgfmt.formats.records import lasting
 from bgfmt.game.board import Position, Side
 from bgfmt.game.drawing import pluralize
@@ -155,15 +154,11 @@ class Database:
         """Return a polars DataFrame with one row per entry; see `Table.to_pandas`."""
         return self.table.to_polars()
 
-    def audit(self, run: RunParts | None = None) -> Iterator[Fault]:
+    def audit(self) -> Iterator[Fault]:
         """Iterate over those bytes of the table, header included, that differ from the canonical ones.
 
-        Canonical is what the format's own program writes for the same numbers. run : runs parts of the check in
-        parallel, if the format supports that; see `Format.audit_in_parts`.
+        Canonical is what the format's own program writes for the same numbers.
         """
-        apart = None if run is None else self.format.audit_in_parts(self.source, self.extent, run)
-        if apart is not None:
-            return apart
         return self.format.audit(self.source, self.table, self.extent)
 
     def info(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -34,7 +34,6 @@ __all__ = [
     "Reading",
     "Region",
     "RollsFormat",
-    "RunParts",
     "placeholder_rows",
 ]
 
@@ -251,7 +250,6 @@ def placeholder_rows(shape: tuple[int, ...], dtype: Any) -> LazyRows:
 
 Progress = Callable[[int, int], None]
 Options = Mapping[str, Any]
-RunParts = Callable[[Callable[[Source, Any], Any], Sequence[Any]], Iterable[Any]]
 
 
 class Format(ABC, Generic[T]):
@@ -417,14 +415,6 @@ class Format(ABC, Generic[T]):
         The table has no bytes that copies merely preserve; the options reproduce the layout of the table's own file.
         """
         return table, {}
-
-    def audit_in_parts(self, source: Source, extent: Extent, run: RunParts) -> Iterator[Fault] | None:
-        """Find the same differing bytes as `audit`, in parts for several processes; None if the format has no parts.
-
-        run : run(function, parts) calls function(source, part) for each part, in any order, and yields the results.
-        Each process has its own source of the same bytes, so the function must be picklable by name.
-        """
-        return None
 
     def audit(self, source: Source, table: T, extent: Extent) -> Iterator[Fault]:
         """Compare every byte of a table with what this format writes for the same numbers; yield the differences.

@@ -14,7 +14,6 @@ import numpy as np
 
 from bgfmt import errors, formats
 from bgfmt.files.database import Database, read_source
-from bgfmt.formats.base import RunParts
 from bgfmt.storage import Source
 from bgfmt.storage.digests import compute_digests
 from bgfmt.tables import Table
@@ -31,15 +30,13 @@ MAX_FAILING_SHARE = 0.15  # share of that part that may fail
 MAX_SCANNED_BYTES = 1 << 22  # bytes searched for anything but zeros, or anything but ones
 
 
-def check_structure(db: Database, run: RunParts | None = None) -> Iterator[Finding]:
+def check_structure(db: Database) -> Iterator[Finding]:
     """Find bytes that the format does not write for these numbers, and bytes that belong to no table.
 
     Yields one finding for all faulty bytes, one note for all carried bytes (those that readers ignore and copies
     preserve), and one finding for bytes after the last table.
-
-    run : runs parts of the check on the workers of a cluster; see `Database.audit`.
     """
-    faults = list(db.audit(run))
+    faults = list(db.audit())
     for carried in (False, True):
         kept = [fault for fault in faults if fault.carried is carried]
         if kept:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from bgfmt.errors import CapabilityError
 from bgfmt.tables import Table
 from bgfmt.tables.registry import Registry
-from bgfmt.verifier.spread import Progress
+from bgfmt.verifier.recurrence.plays import Progress
 
 __all__ = ["measure_of"]
 

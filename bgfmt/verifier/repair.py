@@ -17,8 +17,8 @@ from bgfmt.storage import MemorySink, PathLike, Source, create, open_source
 from bgfmt.verifier import checks
 from bgfmt.verifier.findings import Status
 from bgfmt.verifier.proofs import PROOFS, Proof, Request, proof_of
+from bgfmt.verifier.recurrence.plays import Progress
 from bgfmt.verifier.report import Report, merge_reports
-from bgfmt.verifier.spread import Progress
 from bgfmt.verifier.verification import Verification, parts_of
 from bgfmt.verifier.words import plural
 

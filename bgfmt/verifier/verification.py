@@ -6,9 +6,8 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,15 +16,14 @@ from bgfmt import errors, formats
 from bgfmt.files.database import Database, open_database, read_source
 from bgfmt.files.diff import diff_tables
 from bgfmt.solver.machine import thread_count
-from bgfmt.solver.workers import Workers, open_workers
-from bgfmt.storage import PathLike, Source, is_address, open_source
+from bgfmt.storage import PathLike, Source, open_source
 from bgfmt.tables import Table
 from bgfmt.verifier import checks, report
 from bgfmt.verifier.findings import LEVELS, Finding, Kind, LikelyCause, Observations, Outcome, Rule
 from bgfmt.verifier.measures import measure_of
 from bgfmt.verifier.proofs import PROOFS, Request, proof_of, prove
+from bgfmt.verifier.recurrence.plays import Progress
 from bgfmt.verifier.report import Report
-from bgfmt.verifier.spread import Progress, Spread
 
 QUICK_SAMPLE_ENTRIES = 100_000  # entries that a quick look samples
 STARTUP_SECONDS = 3.0  # seconds in which compiled code is loaded and plays are listed
@@ -47,7 +45,6 @@ def verify(
     bound: bool = False,
     format: str | None = None,
     described: Mapping[str, Any] | None = None,
-    cluster: str | None = None,
 ) -> Report:
     """Prove a database right, or name what is wrong with it.
 
@@ -69,13 +66,11 @@ def verify(
     exact : also measure the errors of the stored numbers; see `bgfmt.verifier.measures`.
     bound : also prove an error bound of each stored equity of a two-sided table with the cube.
     format, described : as for `bgfmt.open`, for files without a header.
-    cluster : check a two-sided table on the workers of a cluster, ``local:N`` or the address of a Dask scheduler;
-        they open the file under the same path.
 
     Raises
     ------
     CapabilityError
-        If an argument is out of range, or `cluster` is given for a kind of table that cannot be checked in parts.
+        If an argument is out of range.
     """
     _check_arguments(until, tolerance, sample)
     for name, wanted in (("exact", exact), ("bound", bound)):
@@ -97,26 +92,13 @@ def verify(
             return _verify_readings(source, error, verification, same)
         more = same if against is None else (*same, _compare_with(db, against, tolerance))
         parts = parts_of(source, db, **options)
-        runs = [verification] * len(parts)
-        if cluster is not None:
-            _check_parts(parts, name)
-            workers = closing.enter_context(open_workers(cluster))
-            whole = name if is_address(name) else os.path.abspath(name)
-            runs = [verification.on_workers(workers, whole, k, options) for k in range(len(parts))]
         reports = [
-            run.verify_table(
+            verification.verify_table(
                 part, name, (*more, *_duplicate_findings(parts[:k], part)), exact=exact, bound=bound
             )
-            for k, (run, part) in enumerate(zip(runs, parts, strict=True))
+            for k, part in enumerate(parts)
         ]
         return report.merge_reports(name, reports)
-
-
-def _check_parts(parts: Sequence[Database], name: str) -> None:
-    """Raise CapabilityError if a table of a file cannot be checked in parts, as on a cluster."""
-    for part in parts:
-        if not proof_of(part.table).supports_parts(part.table):
-            raise errors.CapabilityError(f"{name}: {part.table.kind} tables cannot be verified on a cluster")
 
 
 def _check_arguments(until: str | None, tolerance: float | None, sample: int | None) -> None:
@@ -192,14 +174,6 @@ class Verification:
     request: Request = field(default_factory=Request)
     announce: Callable[[float], None] | None = None
 
-    def on_workers(self, workers: Workers, path: str, part: int, options: Mapping[str, Any]) -> Verification:
-        """Return a verification with the same levels that checks on the workers of a cluster.
-
-        The workers open database number `part` of the file `path` themselves, with `options` as of `bgfmt.open`.
-        """
-        spread = Spread(workers, path, part, tuple(options.items()), self.request.progress)
-        return replace(self, request=replace(self.request, spread=spread))
-
     def observe(
         self, findings: list[Finding], outcome: Outcome | None, level: str, likely: LikelyCause | None = None
     ) -> Observations:
@@ -254,8 +228,7 @@ class Verification:
         seconds: dict[str, float] = {}
         reached = "digest" if self.reaches("digest") else "structure"
         try:
-            spread = self.request.spread
-            findings += checks.check_structure(db, partial(spread.run, of_source=True) if spread else None)
+            findings += checks.check_structure(db)
             if self._includes_sense(db.table):
                 reached = "sense"
                 began = time.perf_counter()

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -294,3 +295,18 @@ def pages_in_memory(path: Path) -> int:
         assert ctypes.CDLL(None).mincore(start, ctypes.c_size_t(len(view)), out) == 0
         del view
     return int((pages & 1).sum())
+
+
+@pytest.mark.slow
+def test_narrow_bands_find_the_same(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table: Any = bgfmt.load(golden / "gnubg" / "ts_05x04.bd")
+    wrong = np.array(table.equities)
+    wrong[[20, 70, 120], [90, 5, 60], 0] ^= 4
+    rule = recurrence.PairRule(replace(table, equities=wrong))
+    whole = recurrence.check(rule)
+    monkeypatch.setattr(recurrence, "BAND_BYTES", 1)
+    assert len(rule.bands) > 2
+    narrow = recurrence.check(rule, threads=2)
+    assert narrow.failing == whole.failing > 0
+    assert np.array_equal(narrow.numbers, whole.numbers)
+    assert np.array_equal(narrow.histogram, whole.histogram)

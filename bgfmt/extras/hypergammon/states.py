@@ -14,8 +14,7 @@ import numpy as np
 
 from bgfmt.extras.hypergammon.kernels_recurrence import CONTACT, OVER, RACE
 from bgfmt.extras.hypergammon.recurrence import CheckedIteration
-from bgfmt.verifier.recurrence.plays import Array
-from bgfmt.verifier.spread import Progress
+from bgfmt.verifier.recurrence.plays import Array, Progress
 
 MAX_WRONG_SHARE = 0.25  # of the records of a damaged copy
 MAX_SWEEPS = 150

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError, HeaderError, TruncatedError
 from bgfmt.extras.large.chunks import CHECKSUM_BYTES, MAX_METADATA_BYTES, ROOT, ChunkStore, chunks_of
-from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Reading, RunParts
+from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Reading
 from bgfmt.formats.records import known_recipes
 from bgfmt.game import board
 from bgfmt.storage import ComparingSink, Source
@@ -196,9 +196,6 @@ class Zarr(Format[StoredEquities]):
 
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
         """Verify the checksums of all chunks and of the whole store; yield a `Fault` for each error."""
-        return self.audit_in_parts(source, extent, lambda look, rows: (look(source, row) for row in rows))
-
-    def audit_in_parts(self, source: Source, extent: Extent, run: RunParts) -> Iterator[Fault]:
         spec = parse_description(source.bytes(extent.offset, extent.size), source.name)
         store: ChunkStore = source.store  # type: ignore[attr-defined]
         yield from _check_descriptions(store, spec)
@@ -210,7 +207,8 @@ class Zarr(Format[StoredEquities]):
             yield Fault(0, 8 * spec.n, f"{NUMBERS}/c.0", "its chunk", str(error))
         digest = hashlib.sha256()
         broken = False
-        for _, faults, sums in sorted(run(audit_row, range(-(-spec.n // spec.chunk)))):
+        for row in range(-(-spec.n // spec.chunk)):
+            faults, sums = _audit_row(source, row)
             yield from faults
             broken = broken or bool(faults)
             digest.update(sums)
@@ -218,8 +216,8 @@ class Zarr(Format[StoredEquities]):
             yield Fault(0, extent.size, "checksum of the chunks", spec.sum, digest.hexdigest())
 
 
-def audit_row(source: Source, row: int) -> tuple[int, list[Fault], bytes]:
-    """Verify one row of chunks of a store; return (row, faults, checksums of its intact chunks concatenated).
+def _audit_row(source: Source, row: int) -> tuple[list[Fault], bytes]:
+    """Verify one row of chunks of a store; return (faults, checksums of its intact chunks concatenated).
 
     source : the store. row : index in the grid of chunks.
     """
@@ -239,7 +237,7 @@ def audit_row(source: Source, row: int) -> tuple[int, list[Fault], bytes]:
         rows, columns = (min(spec.chunk, spec.n - at * spec.chunk) for at in (row, b))
         if values[rows:].any() or values[:, columns:].any():
             faults.append(Fault(0, size, key, "zeros beyond the table's edge", "other numbers"))
-    return row, faults, sums
+    return faults, sums
 
 
 def _check_descriptions(store: ChunkStore, spec: StoreDescription) -> Iterator[Fault]:

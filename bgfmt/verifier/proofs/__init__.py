@@ -19,9 +19,8 @@ from bgfmt.tables import Table
 from bgfmt.tables.registry import Registry
 from bgfmt.verifier.findings import MAX_FINDINGS, Cause, Finding, LikelyCause, Outcome, Rule
 from bgfmt.verifier.recurrence.floats import FloatRule
-from bgfmt.verifier.recurrence.plays import Array, pips
+from bgfmt.verifier.recurrence.plays import Array, Progress, pips
 from bgfmt.verifier.recurrence.two_sided import check, check_some
-from bgfmt.verifier.spread import Progress, Spread
 
 __all__ = [
     "EXACT",
@@ -90,7 +89,6 @@ class Request:
     locate : (entry, column, item) -> byte offset in the file, or None.
     sample : number of entries to check, chosen by `seed`; None for all.
     seed : any integer.
-    spread : the workers of a cluster that help, or None.
     tolerance : the largest difference that the user accepts; every entry is then compared with it.
     """
 
@@ -99,7 +97,6 @@ class Request:
     locate: Locate = no_offset
     sample: int | None = None
     seed: int = 0
-    spread: Spread | None = None
     tolerance: float | None = None
 
     def entry_finding(
@@ -166,10 +163,6 @@ class Proof(Generic[T]):
     def check_statements(self, table: T) -> Iterator[Finding]:
         """Yield findings about metadata that the table states and that none of its numbers depends on."""
         yield from ()
-
-    def supports_parts(self, table: T) -> bool:
-        """Return True if the workers of a cluster can check the table in parts."""
-        return False
 
     def recompute(self, table: T, threads: int) -> tuple[Table, int]:
         """Return the table with every wrong entry computed again, and the number of entries that changed.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, TypeVar, cast
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from bgfmt.errors import FormatError, VerificationError
-from bgfmt.files.database import Database
 from bgfmt.game import board
 from bgfmt.tables import Table
 from bgfmt.tables.two_sided import StoredEquities
@@ -81,9 +80,6 @@ class TwoSidedProof(Proof[StoredEquities]):
             differences=count_differences(found), likely=LikelyCause(Cause.OTHER_ROUNDING),
         )  # fmt: skip
 
-    def supports_parts(self, table: StoredEquities) -> bool:
-        return not table.exact and not _has_contact(table)
-
     def recompute(self, table: StoredEquities, threads: int) -> tuple[Table, int]:
         if _has_contact(table):
             raise VerificationError(f"no rule is known for tables of more than {MAX_PLAIN_POINTS} points")
@@ -137,22 +133,11 @@ def count_differences(found: recurrence.Pass) -> dict[str, float]:
 
 
 def _check_integers(table: StoredEquities, request: Request) -> recurrence.Pass:
-    """Check entries of a table against those that they follow from: a sample, or all, here or on a cluster."""
+    """Check entries of a table against those that they follow from: a sample, or all."""
     rule = recurrence.PairRule(table)
     if request.sample is not None:
         return recurrence.check_some(rule, request.sample_pairs(rule.n), request.progress)
-    if request.spread is None:
-        return recurrence.check(rule, threads=request.threads, progress=request.progress)
-    found, *others = request.spread.run(check_band, rule.bands)
-    return found.merge(others)
-
-
-def check_band(db: Database, band: tuple[int, int]) -> recurrence.Pass:
-    """Check the entries whose column (position number of the side not on roll) is in `band`; this runs on a worker.
-
-    band : first column, and one past the last.
-    """
-    return recurrence.check(recurrence.PairRule(cast(StoredEquities, db.table)), only=[band])
+    return recurrence.check(rule, threads=request.threads, progress=request.progress)
 
 
 def diagnose_damage(table: StoredEquities, request: Request, found: recurrence.Pass) -> Outcome:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -253,22 +253,16 @@ class Pass:
         return self
 
 
-def check(
-    rule: PairRule,
-    *,
-    threads: int = 1,
-    progress: Progress | None = None,
-    only: Sequence[tuple[int, int]] | None = None,
-) -> Pass:
+def check(rule: PairRule, *, threads: int = 1, progress: Progress | None = None) -> Pass:
     """Check whether every entry of a table follows, to the last bit, from stored entries of fewer pips.
 
-    rule : the table with the rule by which entries follow. only : check only these of the rule's `bands`.
+    rule : the table with the rule by which entries follow.
     """
     n, columns, grid = rule.n, rule.columns, PairReader(rule)
     found = Pass.from_differences(n * n)
     per_tile = max(1, rule.lanes // columns)
-    parts = rule.bands if only is None else only
-    done, rows_in_all = 0, 2 * sum(end - begin for begin, end in parts)
+    parts = rule.bands
+    done, rows_in_all = 0, 2 * n
     row_bytes = n * columns * rule.dtype.itemsize
     at_once = per_tile * (max(1, UNPACKED_BYTES // (row_bytes * per_tile)) if grid.packed else 1)
     zero = int((grid.order == 0).argmax())

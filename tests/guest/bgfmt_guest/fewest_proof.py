@@ -7,7 +7,7 @@ import numpy as np
 from bgfmt.tables import Table
 from bgfmt.verifier.findings import MAX_FINDINGS, Finding, Outcome, Rule
 from bgfmt.verifier.proofs import KnownRecipe, Proof, Request
-from bgfmt.verifier.spread import Progress
+from bgfmt.verifier.recurrence.plays import Progress
 from bgfmt_guest.fewest import Fewest, solve
 
 
