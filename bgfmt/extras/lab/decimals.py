@@ -222,9 +222,7 @@ def _binary_header(domain: Domain) -> bytes:
 
 POINTS_MAGIC = b"bearoff-2s "
 POINTS_ROW = "100 100 +1.000000"
-POINTS_HEADER = re.compile(
-    rb"bearoff-2s 1 points=([1-9]\d?) checkers=([1-9]\d?) entries=([1-9]\d{0,18}) value=points\n"
-)
+POINTS_SIZE = re.compile(rb"bearoff-2s 1 points=(\d{1,2}) checkers=(\d{1,2}) ")
 MAX_SORTED_BYTES = 64 << 20  # larger files must be in order
 BLOCK = 4 << 20
 HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
@@ -288,22 +286,20 @@ class PointsText(SixDecimals[ExpectedPoints]):
         HeaderError, TruncatedError or CorruptError if the text differs from the format.
         """
         line = header_line(source, offset)
-        header = POINTS_HEADER.fullmatch(line)
-        points, chequers = (int(header[1]), int(header[2])) if header else (0, 0)
+        size = POINTS_SIZE.match(line)
+        points, chequers = map(int, size.groups()) if size else (3, 3)
         if not (1 <= points <= board.MAX_POINTS and 1 <= chequers <= board.MAX_CHEQUERS):
-            expected = _points_header(3, 3).decode().strip()
-            raise HeaderError(source.name, "header line", offset, f"one such as {expected!r}", line)
+            points, chequers = (3, 3)
         if _points_header(points, chequers) != line:
             expected = _points_header(points, chequers).decode().strip()
-            raise HeaderError(source.name, "entries", offset, repr(expected), line)
+            raise HeaderError(source.name, "header line", offset, f"one such as {expected!r}", line)
         n = board.count(points, chequers) - 1
         start = offset + len(line)
-        size = n * n * (2 * points + 12)
-        source.need(start + size, f"table of {n * n:,} entries")
+        end = start + n * n * (2 * points + 12)
+        source.need(end, f"table of {n * n:,} entries")
         worth = _worths(source, start, _PointsLines(points, chequers))
-        size += start - offset
         return Reading.of(
-            ExpectedPoints, source, offset, size, points, chequers, worth=worth, recipe="points"
+            ExpectedPoints, source, offset, end - offset, points, chequers, worth=worth, recipe="points"
         )
 
     def emit(self, table: ExpectedPoints, sink: Outlet, options: Options) -> None:

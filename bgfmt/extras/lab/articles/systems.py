@@ -126,18 +126,14 @@ def Pwin(ours: Any, theirs: Any) -> Any:
 def _ace(a: int, b: int, exact: bool) -> Number:
     """Return `Ace` of a and b pairs of pieces, built up from the smallest numbers to avoid deep recursion."""
     double, single, one = _constants(exact)
-    results: dict[tuple[int, int], Number] = {}
-
-    def value_of(x: int, o: int) -> Number:
-        """Return the value for x pairs on roll against o pairs, computed before; 1 if x is less than 1."""
-        return one if x < 1 else results[x, max(o, 0)]
-
-    for total in range(a + b + 1):
-        for x in range(1, total + 1):
+    most = max(a, b)
+    results: dict[tuple[int, int], Number] = {}  # a side without pieces has won, and is not in it
+    for total in range(1, a + b + 1):
+        for x in range(max(1, total - most), min(total, most) + 1):
             o = total - x
-            if x <= max(a, b) and o <= max(a, b):
-                results[x, o] = one - (double * value_of(o, x - 2) + single * value_of(o, x - 1))
-    return value_of(a, b)
+            after_double = results.get((o, max(x - 2, 0)), one)
+            results[x, o] = one - (double * after_double + single * results.get((o, x - 1), one))
+    return results.get((a, b), one)
 
 
 def Ace(x: int, o: int, *, exact: bool = False) -> Number:
@@ -178,13 +174,13 @@ def BTreeA(p: Any, level: int) -> list[Any]:
     """
     if level > 30:
         raise PositionError(f"level {level} of the truncated tree is too long; the highest level is 30")
-    one = p**0
-    levels: list[list[Any]] = [[one]]
-    for now in range(1, level + 1):
-        left = levels[now - 2] if now >= 2 else [one]
-        right = levels[now - 1] if now >= 2 else [one * 0]
-        levels.append([p * value for value in left] + [(1 - p) * value for value in right])
-    return levels[max(0, level)]
+    this = [p**0]
+    after = [p**1, 0 * p]
+    for _ in range(level):
+        further = [p * value for value in this] + [(1 - p) * value for value in after]
+        this = after
+        after = further
+    return this
 
 
 def DoubleOffAce(n: int, *, exact: bool = False) -> Number:

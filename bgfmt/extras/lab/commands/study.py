@@ -127,10 +127,6 @@ def _lines(section: Section) -> list[str]:
     lines = [_title(section), f"judged by {judge.title}" + (f", {judge.table}" if judge.table else "")]
     if section.seed is not None:
         lines.append(f"each side drawn evenly among its positions, seed {section.seed}")
-    if judge.mean_error and judge.max_error:
-        both = [f"{n} {worst:.4f} and {judge.mean_error[n]:.5f}" for n, worst in judge.max_error.items()]
-        over = "over every pair of up to six chequers"
-        lines.append(f"measured errors, greatest and mean, {over}: {', '.join(both)}")
     certain = section.seed is None and not judge.own_loss
     if not certain:
         about = ["twice the standard error of the sample"] * (section.seed is not None)

@@ -61,17 +61,13 @@ class Tally:
     worst: float = 0.0
     at: int | None = None
 
-    def add(self, yes_rows: Any, gain: Floats, tie: float, rows: Any = None, first: int = 0) -> None:
+    def add(self, yes_rows: Any, gain: Floats, tie: float, numbers: NDArray[np.int64]) -> None:
         """Add the decisions of a rule on M positions to the counts.
 
         yes_rows : (M,) bool, the rule's decisions (to double, or to take).
         gain : (M,) by how much yes is better than no; within `tie` neither is wrong.
-        rows : (M,) bool, which positions to use, all if None.
-        first : number of the first position.
+        numbers : (M,) of the positions.
         """
-        if rows is not None:
-            yes_rows = yes_rows[rows]
-            gain = gain[rows]
         better = gain > tie
         worse = gain < -tie
         wrong_yes = yes_rows & worse
@@ -86,10 +82,9 @@ class Tally:
         self.cost += float(cost.sum())
         # a dot product would start BLAS threads
         self.squares += float(np.square(cost).sum())
-        most = int(cost.argmax()) if len(cost) else 0
-        if len(cost) and cost[most] > self.worst:
-            self.worst = float(cost[most])
-            self.at = first + (most if rows is None else int(np.flatnonzero(rows)[most]))
+        if cost.max(initial=0.0) > self.worst:
+            self.worst = float(cost.max())
+            self.at = int(numbers[cost.argmax()])
 
     @property
     def wrong_decisions(self) -> int:
@@ -132,20 +127,23 @@ class Tallies:
     take: Tally = field(default_factory=Tally)
     answer: Tally = field(default_factory=Tally)
 
-    def add(self, decisions: Decisions, worths: Worths, tie: tuple[float, float], first: int) -> None:
+    def add(
+        self, decisions: Decisions, worths: Worths, tie: tuple[float, float], numbers: NDArray[np.int64]
+    ) -> None:
         """Add the decisions of the rule on some positions.
 
-        worths : values of these positions. tie : losses up to this are not wrong, for doubles and for answers. first
-        : number of the first position.
+        worths : values of these positions. tie : losses up to this are not wrong, for doubles and for answers.
+        numbers : of the positions.
         """
         double, redouble, passing = worths.gains
-        self.double.add(decisions.double, double, tie[0], first=first)
+        self.double.add(decisions.double, double, tie[0], numbers)
         if redouble is None or self.redouble is None:
             self.redouble = None
         else:
-            self.redouble.add(decisions.redouble, redouble, tie[0], first=first)
-        self.take.add(decisions.take, -passing, tie[1], first=first)
-        self.answer.add(decisions.take, -passing, tie[1], double > tie[0], first)
+            self.redouble.add(decisions.redouble, redouble, tie[0], numbers)
+        self.take.add(decisions.take, -passing, tie[1], numbers)
+        right = double > tie[0]
+        self.answer.add(decisions.take[right], -passing[right], tie[1], numbers[right])
 
 
 # -- studies ---------------------------------------------------------------------------------------------
@@ -264,15 +262,15 @@ def rule_quality(
             us, them = low + np.indices((high - low, high - low)).reshape(2, -1)
         results = {rule: Tallies() for rule in judged}
         for start in range(0, len(us), CHUNK):
-            part = slice(start, start + CHUNK)
+            part = np.arange(start, min(start + CHUNK, len(us)))
             counts = (board.unrank_array(k[part], points) for k in (us, them))
             ours, theirs = (np.pad(one, ((0, 0), (0, POINTS - points))) for one in counts)
             pairs = Pairs(ours, theirs, _chances(rolls, ours), _chances(rolls, theirs))
             worths = judge.worths(pairs)
             for rule, tallies in results.items():
-                tallies.add(rule.decide(pairs), worths, judge.ties, start)
+                tallies.add(rule.decide(pairs), worths, judge.ties, part)
             if progress is not None:
-                progress(min(start + CHUNK, len(us)), len(us))
+                progress(start + len(part), len(us))
         drawn = seed if among > MAX_EXHAUSTIVE_PAIRS else None
         sides = partial(_position, points, us, them)
         sections.append(Section(judge, score, (first, last), len(us), among, drawn, results, sides))
