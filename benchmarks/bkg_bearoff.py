@@ -17,6 +17,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from bgfmt import solver
+from bgfmt.extras.lab.engine.bkg import C1
 from bgfmt.extras.lab.thumb import racing
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
@@ -54,7 +55,8 @@ def measure_rules(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None
     table = solver.two_sided(POINTS, MEN, cubeful=False, recipe="exact")
     values = np.ascontiguousarray(np.asarray(table.equities)[:, :, 0])
     starts, results = build_roll_results(build_single_moves(POINTS, np.arange(n), np.arange(n)))
-    rows = racing.gillogly()[1][:n]  # the table has all of them
+    kernel = C1.kernel
+    rows = np.column_stack([kernel.enr[:n], kernel.chances[:n]])  # the table has all of them
     chance = values[1:, 1:] / 2 + 0.5
     place = np.minimum((chance / BIN).astype(np.int64), 19)
     many = np.bincount(place.reshape(-1), minlength=20)

@@ -35,28 +35,23 @@ def compare(table: Table, request: Request, recipe: str, stored: Array, right: A
         request.progress(len(numbers), len(numbers))
     ours = stored[numbers]
     rule = right[numbers]
-    scale = 1
+    scale = 1 if table.exact else MILLION
     if not table.exact:
-        rule = np.copysign(np.floor(np.abs(rule) * MILLION + 0.5), rule)
-        scale = MILLION
-    with np.errstate(invalid="ignore"):
-        gap = np.nan_to_num(np.abs(ours - rule), nan=np.inf)
-    differ = gap > 0
-    if table.exact:  # -0.0 and 0.0 differ
-        differ = np.ascontiguousarray(ours).view(np.int64) != np.ascontiguousarray(rule).view(np.int64)
-    bad = np.flatnonzero(differ.any(axis=1))
+        rule = (
+            np.copysign(np.floor(np.abs(rule) * MILLION + 0.5), rule) + 0.0
+        )  # 0.0 for -0.0, which no integer is
+    bad = np.flatnonzero((ours.view(np.int64) != rule.view(np.int64)).any(axis=1))
+    gap = np.nan_to_num(np.abs(ours[bad] - rule[bad]), nan=np.inf) / scale
     findings = []
-    for k in bad[:MAX_FINDINGS].tolist():
-        number = int(numbers[k])
-        column = int(gap[k].argmax())
-        found = ours[k, column] / scale
-        expected = rule[k, column] / scale
-        findings.append(
-            request.entry_finding(table, number, found, expected, table.columns[-1].unit, ("", column))
-        )
-    name, rounding = ("exact", -np.inf) if table.exact else (recipe, 1.0)
-    largest = float(gap.max(initial=0.0))
-    outcome = float_outcome(table, len(numbers), name, len(bad), largest / scale, findings, rounding / scale)
+    for row, k in enumerate(bad[:MAX_FINDINGS].tolist()):
+        item = int(gap[row].argmax())
+        pair = ours[k, item] / scale, rule[k, item] / scale
+        unit = table.columns[-1].unit
+        findings.append(request.entry_finding(table, int(numbers[k]), *pair, unit, ("", item)))
+    name, last_bits = ("exact", -np.inf) if table.exact else (recipe, 1.0 / MILLION)
+    outcome = float_outcome(
+        table, len(numbers), name, len(bad), float(gap.max(initial=0.0)), findings, last_bits
+    )
     return replace(outcome, likely=LikelyCause(Cause.OTHER_ROUNDING)) if outcome.systematic else outcome
 
 

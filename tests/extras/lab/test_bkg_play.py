@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from bgfmt.extras.lab.engine.bkg import Bkg
 from bgfmt.extras.lab.engine.bkg.measures import array_of, games_lost, most_to_win, turns_of
 from bgfmt.extras.lab.engine.bkg.measures import racing as race_of
 from bgfmt.extras.lab.study.counts import acount
+from bgfmt.extras.lab.tables import domain_ids
 from bgfmt.extras.lab.thumb import doubling, racing
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
@@ -25,6 +27,13 @@ from tests.support.bkg_classes import Category, Classes, StateClass
 
 FULL = Side(0, 0, 0, 0, 0, 15)
 ENGINE = Bkg()
+
+
+def gillogly() -> tuple[Any, Any]:
+    """Position numbers of the bear-off table, and its rows: expected rolls, chances of 1 to 8 rolls."""
+    ids = domain_ids("union")
+    kernel = ENGINE.completion.kernel
+    return ids, np.column_stack([kernel.enr[ids], kernel.chances[ids]])
 
 
 def side(text: str) -> Side:
@@ -76,7 +85,7 @@ def test_least_w_of_the_opponent() -> None:
     position = Position(counts("1 0 3 0 0 1"), counts("2 0 0 0 1 0"))
     by_enr = ENGINE.ranked(GameState.of(position, (2, 1)))[0].play.result.us
     by_w = Bkg({"bearoff": "w"}).ranked(GameState.of(position, (2, 1)))
-    ids, rows = racing.gillogly()
+    ids, rows = gillogly()
     place = {int(n): k for k, n in enumerate(ids)}
     theirs = rows[place[position.them.number(6)], 1:]
     left = {r.play.result.us: rows[place[r.play.result.us.number(6)], 1:] for r in by_w}
@@ -113,7 +122,7 @@ def test_least_and_greatest_rolls(men: str, least: int, most: int) -> None:
 
 
 def test_least_and_greatest_are_those_of_the_table() -> None:
-    ids, rows = racing.gillogly()
+    ids, rows = gillogly()
     for k in range(1, len(ids), 37):
         taken = np.flatnonzero(rows[k, 1:] > 0)
         found = turns_of(Side.from_number(int(ids[k]), 6))
@@ -167,7 +176,7 @@ def test_no_cube_while_engaged() -> None:
 
 @pytest.mark.slow
 def test_the_cube_is_that_of_the_rules_of_thumb() -> None:
-    ids, rows = racing.gillogly()
+    ids, rows = gillogly()
     rng = random.Random(6)
     for _ in range(150):
         a, b = rng.randrange(1, len(ids)), rng.randrange(1, len(ids))

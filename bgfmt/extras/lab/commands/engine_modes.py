@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import sys
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -55,13 +54,11 @@ def run(request: Request) -> None:
 
 def ask(prompt: str) -> str:
     """Print a prompt and return one line from standard input; raise Quit at its end."""
-    sys.stdout.write(prompt)
-    sys.stdout.flush()
-    line = sys.stdin.readline()
-    if not line:
+    try:
+        return input(prompt).strip()
+    except EOFError:
         click.echo()
-        raise Quit
-    return line.strip()
+        raise Quit from None
 
 
 def _players(request: Request, main: engine.Engine) -> tuple[referee.Players, tuple[str, str]]:

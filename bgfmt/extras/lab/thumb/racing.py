@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgfmt import solver
-from bgfmt.extras.lab.tables import ROLLS, domain_ids
 from bgfmt.solver.one_sided import ExactMeans
 from bgfmt.tables import OneSided
 
@@ -69,17 +68,3 @@ def distributions() -> tuple[Floats, Floats]:
     for rows in (means.means, chances):
         rows.setflags(write=False)
     return means.means, chances
-
-
-@cache
-def gillogly() -> tuple[NDArray[np.int64], Floats]:
-    """Return (ids, rows) of Gillogly's table of up to 8 chequers or up to 25 pips.
-
-    ids : (4853,) gnubg's position numbers. rows : (4853, 9) float64, expected rolls and probabilities of exactly 1 to
-    8 rolls.
-    """
-    means, chances = distributions()
-    ids = domain_ids("union")
-    rows = np.concatenate([means[ids, None], chances[ids, :ROLLS]], axis=1)
-    rows.setflags(write=False)
-    return ids, rows

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import PositionError, suggest_nearest
+from bgfmt.extras.lab.tables import ROLLS as COLUMNS
+from bgfmt.extras.lab.tables import domain_ids
 from bgfmt.extras.lab.thumb import racing
 from bgfmt.extras.lab.thumb.doubling import LIMITS, Zone
 from bgfmt.game import board
-from bgfmt.game.board import MAX_CHEQUERS
 from bgfmt.game.moves import ROLLS
 
 Array = NDArray[Any]
@@ -113,12 +114,12 @@ class Completion:
     @cached_property
     def kernel(self) -> Kernel:
         """These options of BKG, with Gillogly's table, as a tuple for compiled functions."""
-        (ids, rows) = racing.gillogly()
-        every = board.count(6, MAX_CHEQUERS)
-        enr = np.full(every, np.inf)
-        chances = np.zeros((every, 8))
-        enr[ids] = rows[:, 0]
-        chances[ids] = rows[:, 1:]
+        means, every = racing.distributions()
+        ids = domain_ids("union")
+        enr = np.full(len(means), np.inf)
+        enr[ids] = means[ids]
+        chances = np.zeros((len(means), COLUMNS))
+        chances[ids] = every[ids, :COLUMNS]
         return Kernel(
             escapes_table(self.escapes).astype(np.int64), float(self.scale), self.contain_low,
             self.place("moment2"), self.place("hold"), LIMITS[self.zone], self.rounding == "nearest",
