@@ -12,9 +12,9 @@ import contextlib
 import ipaddress
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import ContextVar, copy_context
+from contextvars import Context, ContextVar, copy_context
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -39,14 +39,11 @@ class Turn(Enum):
 TURN: ContextVar[Turn] = ContextVar("turn", default=Turn.CALCULATE)
 
 
-@contextlib.contextmanager
-def in_turn(turn: Turn) -> Iterator[None]:
-    """Return a context manager that sets how queries treat a calculation that they need: do, put off or refuse it."""
-    before = TURN.set(turn)
-    try:
-        yield
-    finally:
-        TURN.reset(before)
+def context_of(turn: Turn) -> Context:
+    """Return a copy of the context in which queries treat a calculation that they need in this way."""
+    context = copy_context()
+    context.run(TURN.set, turn)
+    return context
 
 
 class NeedsCalculationError(Exception):
@@ -123,7 +120,12 @@ class Workers:
         self.under_way: Counter[str] = Counter()  # the questions of each client, those that wait among them
 
     async def run(
-        self, job: Callable[..., T], *arguments: Any, lane: Lane | None = None, patience: float | None = None
+        self,
+        job: Callable[..., T],
+        *arguments: Any,
+        lane: Lane | None = None,
+        patience: float | None = None,
+        turn: Turn = Turn.CALCULATE,
     ) -> T:
         """Return the result of `job(*arguments)`, run in a thread.
 
@@ -138,7 +140,7 @@ class Workers:
         try:
             async with (lane or self.quick).thread(client, patience):
                 loop = asyncio.get_running_loop()
-                return await loop.run_in_executor(self._pool, copy_context().run, job, *arguments)
+                return await loop.run_in_executor(self._pool, context_of(turn).run, job, *arguments)
         finally:
             self.under_way[client] -= 1
             if not self.under_way[client]:
@@ -149,18 +151,16 @@ class Workers:
 
         If no thread is free for a calculation, the answer is from tables only.
         """
-        with contextlib.suppress(NeedsCalculationError), in_turn(Turn.PUT_OFF):
-            return await self.run(job, *arguments)
+        with contextlib.suppress(NeedsCalculationError):
+            return await self.run(job, *arguments, turn=Turn.PUT_OFF)
         with contextlib.suppress(TimeoutError):
             return await self.run(job, *arguments, lane=self.calculations, patience=PATIENCE_SECONDS)
         self.told("busy", 0.0)
-        with in_turn(Turn.REFUSE):
-            return await self.run(job, *arguments)
+        return await self.run(job, *arguments, turn=Turn.REFUSE)
 
     def at_once(self, job: Callable[..., T], *arguments: Any) -> T:
         """Return the result of a job in the calling thread; NeedsCalculationError if it needs a calculation."""
-        with in_turn(Turn.PUT_OFF):
-            return job(*arguments)
+        return context_of(Turn.PUT_OFF).run(job, *arguments)
 
     def close(self) -> None:
         """Stop the threads and cancel waiting jobs."""
