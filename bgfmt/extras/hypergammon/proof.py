@@ -53,7 +53,7 @@ class Check:
             request.progress(0, 1)  # before what takes half a minute with three chequers
         self.table = table
         self.request = request
-        self.exact = table.kind == ExactHypergammon.kind
+        self.exact = table.exact
         if self.exact:
             self.recipe = "exact"
             self.threshold = 1e-12
