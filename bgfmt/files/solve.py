@@ -160,8 +160,7 @@ def solve_table(
     tiles = route.by_tiles or (solver.supports_store and route.memory is not None)
     planned = solver.plan()
     large = solver.supports_store and file is not None and (planned.scratch > 0 or not planned.fits_in_memory)
-    resumes = route.resume and not solver.keeps_state
-    if tiles or large or route.scratch is not None or resumes:
+    if tiles or large or route.scratch is not None or route.resume:
         return _through_store(solver, file, route, layers=not tiles)
     if file is None:
         raise CapabilityError("the file to write or a store is missing")
@@ -184,9 +183,6 @@ def _through_store(solver: Solver, file: OutputFile | None, route: Route, *, lay
 def _in_memory(solver: Solver, file: OutputFile, route: Route) -> None:
     """Solve without a store: into the body of the file if the solver can, else in separate memory."""
     how: dict[str, Any] = {"threads": route.threads, "workers": route.workers, "progress": route.progress}
-    state = Path(f"{os.fspath(file.path)}{solver.kept_suffix}")
-    if solver.keeps_state:
-        how |= {"state": state, "resume": route.resume, "force": route.force}
     planned = solver.fitting_plan(route.threads, route.memory)
     path = Path(file.path)
     kept = sum(prod(shape) * dtype.itemsize for shape, dtype in solver.arrays().values())
@@ -202,8 +198,6 @@ def _in_memory(solver: Solver, file: OutputFile, route: Route) -> None:
             file.write(solver.solve(**how))
     else:
         file.write(solver.solve(**how))
-    if solver.keeps_state:
-        state.unlink(missing_ok=True)
 
 
 def _store(file: OutputFile | None, store: PathLike | None, scratch: PathLike | None, suffix: str) -> str:

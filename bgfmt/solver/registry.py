@@ -64,7 +64,6 @@ class Solver(ABC):
     options : arguments of the class that `bgfmt.solve` passes on, besides `recipe`; all others are the format's.
     path_options : those of them that are paths of databases; the class gets the table instead.
     kept_suffix : suffix of the file that an interrupted solve leaves next to its output.
-    keeps_state : True if `solve` takes that file as `state`, with `resume` and `force`.
     fills_out : True if the arrays of the output file may be passed as `out`.
     supports_store : True if this table can be solved tile by tile in a store of chunks.
     supports_mapping : True if its arrays may lie in memory-mapped files.
@@ -79,7 +78,6 @@ class Solver(ABC):
     options: ClassVar[frozenset[str]] = frozenset()
     path_options: ClassVar[frozenset[str]] = frozenset()
     kept_suffix: ClassVar[str] = ""
-    keeps_state: ClassVar[bool] = False
     fills_out: ClassVar[bool] = False
     stakes: ClassVar[Stakes] = SINGLE
     recipe: Recipe

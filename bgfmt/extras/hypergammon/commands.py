@@ -30,9 +30,6 @@ from bgfmt.cli.terminal import say
 @click.option(
     "--restart", type=click.Path(), metavar="FILE", help="Start from this file's numbers (makehyper -r)."
 )
-@click.option(
-    "--resume", is_flag=True, help="Continue from the state that an interrupted run left in OUTPUT.sweeps."
-)
 @common_options
 def hypergammon(chequers: str, quiet: bool, **common: Any) -> None:
     """Compute tables of hypergammon.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import random
 import subprocess
-import sys
 from collections.abc import Callable
 from functools import cache
 from itertools import count
@@ -19,8 +18,8 @@ from click.testing import CliRunner
 import bgfmt
 from bgfmt import Position
 from bgfmt.cli import run
-from bgfmt.errors import FormatNeededError, ScratchError, SolverError
-from bgfmt.extras.hypergammon.solver import HypergammonSolver, Iteration, hypergammon, state
+from bgfmt.errors import FormatNeededError, SolverError
+from bgfmt.extras.hypergammon.solver import HypergammonSolver, Iteration, hypergammon
 from bgfmt.extras.hypergammon.tables import ExactHypergammon
 from bgfmt.game.moves import legal_plays
 from bgfmt.tables import Hypergammon
@@ -239,124 +238,7 @@ def test_guessing_where_sweeps_lead_gives_the_same_numbers_sooner(
         assert np.array_equal(one.values, four.values)
 
 
-@pytest.mark.slow
-def test_a_solve_that_guesses_is_resumed_to_the_same_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """States are kept between two cycles of sweeps alone, where nothing is remembered but the numbers."""
-    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.iteration.EXTRAPOLATED_CHEQUERS", 1)
-    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.STATE_INTERVAL_SECONDS", -1.0)
-    bgfmt.solve("hypergammon", 25, 1, tmp_path / "whole.npz", recipe="exact")
-
-    def stop(sweep: int, change: float) -> None:
-        if sweep == 16:
-            raise KeyboardInterrupt
-
-    path = tmp_path / "cut.npz"
-    with pytest.raises(KeyboardInterrupt):
-        bgfmt.solve("hypergammon", 25, 1, path, recipe="exact", sweeping=stop)
-    begun: list[int] = []
-    bgfmt.solve(
-        "hypergammon",
-        25,
-        1,
-        path,
-        recipe="exact",
-        resume=True,
-        sweeping=lambda sweep, change: begun.append(sweep),
-    )
-    assert begun[0] == 13
-    assert path.read_bytes() == (tmp_path / "whole.npz").read_bytes()
-
-
-@pytest.mark.slow
-def test_killed_between_states_and_resumed(tmp_path: Path) -> None:
-    """kill -9 in the middle of a solve of recipe exact, and again while it goes on."""
-    code = (
-        "import os, sys\n"
-        "import bgfmt, bgfmt.extras.hypergammon.solver as h\n"
-        "import bgfmt.extras.hypergammon.solver.iteration as i\n"
-        "i.EXTRAPOLATED_CHEQUERS, h.STATE_INTERVAL_SECONDS = 1, -1.0\n"
-        "def tell(sweep, change):\n"
-        "    if sweep == int(sys.argv[2]): os.kill(os.getpid(), 9)\n"
-        "bgfmt.solve('hypergammon', 25, 1, sys.argv[1], recipe='exact', resume=sys.argv[3] == 'on', sweeping=tell)\n"
-    )
-    whole, cut = tmp_path / "whole.npz", tmp_path / "cut.npz"
-
-    def solve(path: Path, stop: int, resume: str) -> int:
-        return subprocess.run(
-            [sys.executable, "-c", code, str(path), str(stop), resume], check=False
-        ).returncode
-
-    assert solve(whole, 0, "") == 0
-    assert solve(cut, 9, "") == -9
-    assert solve(cut, 15, "on") == -9
-    assert not cut.exists()
-    assert solve(cut, 0, "on") == 0
-    assert cut.read_bytes() == whole.read_bytes()
-    assert not Path(f"{cut}.sweeps").exists()
-
-
-# -- states, refusals ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_resuming_gives_the_same_bytes(golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.STATE_INTERVAL_SECONDS", -1.0)
-    path = tmp_path / "hyper1.bd"
-
-    def stop(sweep: int, change: float) -> None:
-        if sweep == 7:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        bgfmt.solve("hypergammon", 25, 1, path, sweeping=stop)
-    assert [p.name for p in tmp_path.iterdir()] == ["hyper1.bd.sweeps"]
-    with pytest.raises(ScratchError, match="holds the state of an interrupted run") as caught:
-        bgfmt.solve("hypergammon", 25, 1, path)
-    assert caught.value.state == "unfinished"
-    begun: list[int] = []
-    bgfmt.solve("hypergammon", 25, 1, path, resume=True, sweeping=lambda sweep, change: begun.append(sweep))
-    assert begun[0] == 7
-    with pytest.raises(KeyboardInterrupt):
-        bgfmt.solve("hypergammon", 25, 1, path, force=True, sweeping=stop)
-    bgfmt.solve("hypergammon", 25, 1, path, force=True, sweeping=lambda sweep, change: begun.append(sweep))
-    assert begun.count(1) == 1
-    assert path.read_bytes() == (golden / "gnubg/hyper1.bd").read_bytes()
-    assert [p.name for p in tmp_path.iterdir()] == ["hyper1.bd"]
-
-
-@pytest.mark.slow
-def test_states_of_others_and_damaged_ones_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "state"
-    state.write(hypergammon(1, most_sweeps=3), path, "")
-    good = path.read_bytes()
-    assert state.read(path, 1, "gnubg", "").sweeps == 3
-    for chequers, recipe, begun in ((2, "gnubg", ""), (1, "exact", ""), (1, "gnubg", "x")):
-        with pytest.raises(SolverError, match="another solve"):
-            state.read(path, chequers, recipe, begun)
-    for at in (0, 17, 40, 200, len(good) - 1):
-        path.write_bytes(good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :])
-        with pytest.raises(SolverError):
-            state.read(path, 1, "gnubg", "")
-    for size in (0, 10, 18, 30, 100, len(good) - 1):
-        path.write_bytes(good[:size])
-        with pytest.raises(SolverError):
-            state.read(path, 1, "gnubg", "")
-    path.write_bytes(good + b"x")
-    with pytest.raises(SolverError, match="checksum"):
-        state.read(path, 1, "gnubg", "")
-
-
-def test_a_foreign_file_under_the_states_name_stays(tmp_path: Path) -> None:
-    path = tmp_path / "h.bd"
-    Path(f"{path}.sweeps").write_bytes(b"precious")
-    with pytest.raises(bgfmt.BgfmtError, match="exists already"):
-        bgfmt.solve("hypergammon", 25, 1, path)
-    with pytest.raises(SolverError, match="not the state"):
-        bgfmt.solve("hypergammon", 25, 1, path, resume=True)
-    assert Path(f"{path}.sweeps").read_bytes() == b"precious"
-    assert not path.exists()
+# -- refusals ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -383,8 +265,6 @@ def test_refusals(tmp_path: Path, golden: Path) -> None:
             hypergammon(1, threshold=threshold)
     with pytest.raises(SolverError, match="cannot start"):
         hypergammon(2, restart=solved(1))
-    with pytest.raises(SolverError, match="cannot continue"):
-        hypergammon(1, recipe="exact", restart=hypergammon(1))
     with pytest.raises(SolverError, match="a hypergammon table"):
         bgfmt.solve("hypergammon", 25, 1, tmp_path / "x.bd", restart=golden / "gnubg/ts_01x01.bd")
     assert list(tmp_path.iterdir()) == []
@@ -414,13 +294,3 @@ def test_the_suffix_says_the_format(name: str, recipe: Any, tmp_path: Path) -> N
     with bgfmt.open(path) as db:
         own = "npz" if exact else "gnubg-hyper"
         assert db.format.name == {".parquet": "parquet", ".npz": "npz"}.get(path.suffix, own)
-
-
-@pytest.mark.slow
-def test_a_state_is_the_whole_truth() -> None:
-    """An `Iteration` goes on as if the solve had never been left."""
-    half = hypergammon(1, threshold=0, most_sweeps=9)
-    assert isinstance(half, Iteration)
-    *_, rest = HypergammonSolver(25, 1, threshold=0).sweeps(begin=half)
-    assert rest.sweeps == hypergammon(1, threshold=0).sweeps
-    assert np.array_equal(rest.values, hypergammon(1, threshold=0).values)

@@ -6,18 +6,15 @@ more than a threshold; docs/theory/hypergammon.md has the rules of both recipes 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bgfmt.errors import OutputExistsError, ScratchError, SolverError
+from bgfmt.errors import SolverError
 from bgfmt.extras.hypergammon.solver import plays, sweep
-from bgfmt.extras.hypergammon.solver import state as states
 from bgfmt.extras.hypergammon.solver.iteration import CYCLE_SWEEPS, PLACES, Iteration, is_extrapolated
 from bgfmt.extras.hypergammon.solver.sweep import CONTACT, FIXED, OVER, RACE
 from bgfmt.extras.hypergammon.tables import ExactHypergammon
@@ -26,7 +23,6 @@ from bgfmt.game.results import Array
 from bgfmt.solver.machine import START_SECONDS, Plan, check_memory, thread_count
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import Solver
-from bgfmt.storage import check_output
 from bgfmt.tables import Hypergammon, Table
 from bgfmt.tables.hypergammon import RECORD, hyper_values
 
@@ -34,7 +30,6 @@ Sweeping = Callable[[int, float], None]
 FAR_PLACE = 18  # first point of the other side's home board
 THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}
 MAX_SWEEPS = 1000
-STATE_INTERVAL_SECONDS = 60.0  # between two saved states of a long solve
 #: the largest ratio of successive changes at which values are extrapolated, see `iteration`
 MAX_RATIO = 0.95
 BLOCK_ROWS = 16  # rows computed together up to the diagonal
@@ -46,14 +41,12 @@ SECONDS_PER_RECORD = {"gnubg": 4e-6, "exact": 1e-5}  # of one core, per chequer
 
 
 class HypergammonSolver(Solver):
-    """Solver of hypergammon tables. A long solve saves its state in a file, from which it can be continued."""
+    """Solver of hypergammon tables."""
 
     name = kind = "hypergammon"
     recipes = ("gnubg", "exact")
     options = frozenset({"threshold", "restart", "sweeping"})
     path_options = frozenset({"restart"})
-    kept_suffix = ".sweeps"
-    keeps_state = True
 
     def __init__(
         self,
@@ -108,24 +101,16 @@ class HypergammonSolver(Solver):
         kind: Any = Hypergammon if self.recipe.rounded else ExactHypergammon
         return kind(points=PLACES, chequers=self.chequers, **arrays)  # type: ignore[no-any-return]
 
-    def sweeps(
-        self, threads: int | None = None, most_sweeps: int = MAX_SWEEPS, *, begin: Iteration | None = None
-    ) -> Iterator[Iteration]:
+    def sweeps(self, threads: int | None = None, most_sweeps: int = MAX_SWEEPS) -> Iterator[Iteration]:
         """Yield the state of the solve after every sweep over all records, until it has converged.
 
-        All states share one array of values, which the next sweep changes.
-
-        Parameters
-        ----------
-        most_sweeps : greatest number of sweeps.
-        begin : state from which to continue, instead of the initial numbers.
+        All states share one array of values, which the next sweep changes. There are at most `most_sweeps`.
         """
         planned = self.plan()
         name = self.recipe.name
         check_memory(planned.memory, planned.what)
-        solve = _Solve(self.chequers, name, begin or self.restart, thread_count(threads))
-        first = begin.sweeps + 1 if begin else 1
-        for done in range(first, first + max(1, most_sweeps)):
+        solve = _Solve(self.chequers, name, self.restart, thread_count(threads))
+        for done in range(1, 1 + max(1, most_sweeps)):
             change = solve.sweep()
             extrapolates = is_extrapolated(self.chequers, name) and change > self.limit
             if extrapolates and solve.extrapolate(done, solve.values):
@@ -137,48 +122,8 @@ class HypergammonSolver(Solver):
             if converged:
                 return
 
-    def solve(
-        self,
-        *,
-        state: Path | None = None,
-        resume: bool = False,
-        force: bool = False,
-        threads: int | None = None,
-        **_: Any,
-    ) -> Table:
-        """Solve the table.
-
-        Parameters
-        ----------
-        state : file in which the state is saved from time to time.
-        resume : continue from that file; the result has the same numbers.
-        force : start anew if an interrupted run left a state.
-
-        Raises
-        ------
-        ScratchError
-            There is a state, and neither `resume` nor `force` is set.
-        OutputExistsError
-            `state` is a file of another kind.
-        """
-        begun = states.start_checksum(self.restart)
-        begin = None
-        if state is not None:
-            check_output(state, force=True)  # said now, not after the first minute
-            if resume:
-                begin = states.read(state, self.chequers, self.recipe.name, begun)
-            elif state.exists() and not states.is_state(state):
-                message = f"{state}: exists already and is not the state of a solve"
-                raise OutputExistsError(message, replaceable=False)
-            elif state.exists() and not force:
-                message = "holds the state of an interrupted run"
-                raise ScratchError(str(state), "unfinished", message)
-        written = time.monotonic()
-        for last in self.sweeps(threads, begin=begin):
-            late = time.monotonic() - written > STATE_INTERVAL_SECONDS
-            if state is not None and late and last.resumable and not last.converged:
-                states.write(last, state, begun)
-                written = time.monotonic()
+    def solve(self, *, threads: int | None = None, **unused: Any) -> Table:
+        *_, last = self.sweeps(threads)
         return last.table
 
 
@@ -293,9 +238,7 @@ class IterationBase:
 class _Solve(IterationBase):
     """The numbers of a solve for money, and a sweep over them."""
 
-    def __init__(
-        self, chequers: int, recipe: str, restart: Hypergammon | Iteration | None, threads: int
-    ) -> None:
+    def __init__(self, chequers: int, recipe: str, restart: Hypergammon | None, threads: int) -> None:
         super().__init__(chequers, threads)
         n = self.n
         kind = np.dtype("f4" if recipe == "gnubg" else "f8")
@@ -308,8 +251,6 @@ class _Solve(IterationBase):
         if restart is None:
             self.values[self.kinds >= sweep.CONTACT] = [1, 1, 0, 0, 0, 2, 0, 0, 0, 0]
             self.values[:, 0] = lost
-        elif isinstance(restart, Iteration):
-            self.values[:] = restart.values
         else:
             for us in range(n):
                 self.values[us] = _decode(restart.records[us])

@@ -42,11 +42,6 @@ class Iteration:
     converged: bool
 
     @property
-    def resumable(self) -> bool:
-        """Whether a solve that continues from this state gives the same numbers as an uninterrupted one."""
-        return not is_extrapolated(self.chequers, self.recipe) or self.sweeps % CYCLE_SWEEPS == 0
-
-    @property
     def table(self) -> Hypergammon | ExactHypergammon:
         """The numbers as a table: truncated to 24 bits as by makehyper; under recipe ``exact`` unchanged float64."""
         how: dict[str, Any] = {
