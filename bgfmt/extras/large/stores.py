@@ -319,7 +319,9 @@ def write_meanwhile(filling: Filling, threads: int) -> Iterator[None]:
             file.write(read_source(source).table, filling.report_written)
         return
     with file.body() as (sink, arrays), ThreadPoolExecutor(threads) as pool:
-        merge = Merge(filling, arrays[MAIN], sink, file)
+        facts = filling.facts
+        out = arrays[MAIN].reshape(facts.n, -1).view("<u8" if facts.columns == 4 else "<u2")
+        merge = Merge(filling, out, sink, order_by_pips(facts.points, facts.chequers))
         jobs: set[Future[int]] = set()
 
         def submit(first: int, past: int) -> None:
@@ -340,26 +342,24 @@ def write_meanwhile(filling: Filling, threads: int) -> Iterator[None]:
             pool.shutdown(cancel_futures=True)
 
 
+@dataclass(frozen=True)
 class Merge:
-    """Writes rows of a store, in order of position numbers, into the body of a file."""
+    """Writes rows of a store, in order of position numbers, into the body of a file.
 
-    def __init__(self, filling: Filling, out: Array, sink: Any, file: OutputFile) -> None:
-        self.store = filling.store
-        self.facts = filling.facts
-        self.sink = sink
-        self.file = file
-        self.order = order_by_pips(self.facts.points, self.facts.chequers)
-        n = self.facts.n
-        k = self.facts.columns
-        self.record = np.dtype("<u8" if k == 4 else "<u2")
-        self.out = out.reshape(n, n * k).view(self.record)
-        self.most = max(1, MERGE_BYTES // self.out[:1].nbytes)
+    out : the rows of the file, (n, n), each record as one integer. sink : of the file.
+    """
+
+    filling: Filling
+    out: Array
+    sink: Any
+    order: Array
 
     def parts(self, first: int, past: int) -> Iterator[tuple[int, int]]:
         """Split rows first..past-1 of the store into ranges (first, past), each within one row of chunks."""
-        chunk = self.facts.chunk
+        chunk = self.filling.facts.chunk
+        most = max(1, MERGE_BYTES // self.out[:1].nbytes)
         while first < past:
-            last = min(past, first + self.most, (first // chunk + 1) * chunk)
+            last = min(past, first + most, (first // chunk + 1) * chunk)
             yield first, last
             first = last
 
@@ -368,21 +368,21 @@ class Merge:
 
         SolverError if a row of the file was changed by others since it was first written.
         """
-        n = self.facts.n
-        c = self.facts.chunk
-        order = self.order
+        n = len(self.order)
+        c = self.filling.facts.chunk
+        record = self.out.dtype
         a, low = divmod(first, c)
-        placed = buffer("placed", (past - first, n), self.record.type)
-        space = buffer("chunk", (c * c * self.record.itemsize + CHECKSUM_BYTES + 1,), np.uint8)
+        placed = buffer("placed", (past - first, n), record.type)
+        space = buffer("chunk", (c * c * record.itemsize + CHECKSUM_BYTES + 1,), np.uint8)
         for b in range(-(-n // c)):
-            square, _ = self.store.read_chunk(MAIN, (a, b, 0), self.record, (c, c), space)
+            square, _ = self.filling.store.read_chunk(MAIN, (a, b, 0), record, (c, c), space)
             placed[:, b * c : (b + 1) * c] = square[low : low + past - first, : n - b * c]
-        line = buffer("line", (n,), self.record.type)
-        for number, row in zip(order[first:past], placed, strict=True):
-            line[order] = row
+        line = buffer("line", (n,), record.type)
+        for number, row in zip(self.order[first:past], placed, strict=True):
+            line[self.order] = row
             if not self.sink.write_reserved(self.out[number], line):
                 text = f"the row of position {number:,} differs from what was written: it was changed since"
-                raise SolverError(f"{self.file.path}: {text}")
+                raise SolverError(f"{self.sink.name}: {text}")
         self.sink.settle()
         return past - first
 
