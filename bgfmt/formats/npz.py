@@ -23,7 +23,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple
@@ -148,14 +148,14 @@ class Npz(AnyTable):
             yield Fault(member.offset, member.size, META, "what a program writes", text)
 
 
+@dataclass
 class _FrameSink:
     """Sink over reserved bytes whose numbers are already in place: writes only what is around the numbers."""
 
-    def __init__(self, room: NDArray[np.uint8], layout: Layout) -> None:
-        self.room = room
-        self.layout = layout
-        self.written = 0
-        self.name = "<archive>"
+    room: NDArray[np.uint8]
+    layout: Layout
+    written: int = 0
+    name: str = "<archive>"
 
     def write(self, data: Any) -> None:
         size = size_of(data)

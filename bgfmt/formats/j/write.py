@@ -8,6 +8,7 @@ new bytes. For equal nouns and calls, every byte equals the library's (version 1
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -35,6 +36,7 @@ def block_size(size: int, least: int = 1) -> int:
     return 1 << (max(size, least) - 1).bit_length()
 
 
+@dataclass
 class Writer:
     """Component file being written.
 
@@ -42,17 +44,17 @@ class Writer:
     version, form : of directory and nouns: V64B and e3 are those of a 64-bit J, V32L and e1 of a 32-bit J.
     """
 
-    def __init__(self, store: Store | None, version: Version = V64B, form: Form = E3) -> None:
-        self.store = store
-        self.version = version
-        self.form = form
-        self.entries: list[Row] = []
-        self.free: list[Row] = []  # the free blocks, in the library's order
-        self.calls = self.length = 0
-        self.directory: Row = (0, 0)
-        self.list_at: Row = (0, 0)
-        #: called after each large piece of a noun, to release the pages it was read from
-        self.release: Callable[[], None] = lambda: None
+    store: Store | None
+    version: Version = V64B
+    form: Form = E3
+    entries: list[Row] = field(default_factory=list)
+    free: list[Row] = field(default_factory=list)  # the free blocks, in the library's order
+    calls: int = 0
+    length: int = 0
+    directory: Row = (0, 0)
+    list_at: Row = (0, 0)
+    #: called after each large piece of a noun, to release the pages it was read from
+    release: Callable[[], None] = lambda: None
 
     @classmethod
     def create(cls, store: Store | None, version: Version = V64B, form: Form = E3, room: int = 0) -> Self:
