@@ -200,9 +200,8 @@ def size_of(file: Container) -> tuple[int, int] | None:
         return None
     codes = file.noun(0)
     values = file.noun(1)
-    if (codes.type, values.type) != (JType.INTEGER, JType.FLOAT) or codes.shape != values.shape:
-        return None
-    if len(codes.shape) != 1 or codes.count < 2:
+    lists = (codes.type, values.type) == (JType.INTEGER, JType.FLOAT) and codes.shape == values.shape
+    if not lists or len(codes.shape) != 1 or codes.count < 2:
         return None
     rows = np.arange(0, codes.count, max(1, codes.count // SAMPLED_CODES))
     rows[-1] = codes.count - 1

@@ -479,10 +479,8 @@ def as_json(noun: Noun) -> dict[str, Any]:
     if kind in (JType.LITERAL, JType.QUAD):
         return out | {"hex": flat.tobytes().hex()}
     values = flat.tolist()
-    if kind is JType.FLOAT:
+    if kind in (JType.FLOAT, JType.COMPLEX):
         values = [_hex(x) for x in values]
-    elif kind is JType.COMPLEX:
-        values = [[_hex(z.real), _hex(z.imag)] for z in values]
     return out | {NAMES.get(kind, "values"): values}
 
 
@@ -516,7 +514,9 @@ def _numbers_in_words(noun: Noun, limit: int) -> list[str]:
     ]
 
 
-def _hex(value: float) -> str:
+def _hex(value: complex) -> str | list[Any]:
+    if isinstance(value, complex):
+        return [_hex(value.real), _hex(value.imag)]
     return "nan" if value != value else value.hex()  # noqa: PLR0124
 
 
