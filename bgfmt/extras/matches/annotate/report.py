@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from html import escape
-from operator import add, attrgetter
+from operator import add
 from typing import Any, NamedTuple
 
 from bgfmt.analysis.shapes import Plain, to_plain
@@ -31,7 +31,7 @@ class Figure:
     of: Callable[[Any], float | None]
     heading: str = ""
     form: str = "d"
-    factor: float = 1.0
+    factor: float = 1
     whole: bool = False
     name: str = ""
 
@@ -49,7 +49,7 @@ class Figure:
     def text(self, total: Total) -> str:
         """Format the value of this figure in a player's total as text, "" if it has none."""
         value = getattr(total, self.name)
-        return "" if value is None else format(self.factor * value if self.factor != 1 else value, self.form)
+        return "" if value is None else format(self.factor * value, self.form)
 
 
 def _loss_rate(factor: float, decisions: str) -> Callable[[Total], float | None]:
@@ -95,7 +95,6 @@ class Total(Plain):
     points_lost = Figure(lambda one: one.bounded and one.points, "points lost", ".3f")
     approximate_lost = Figure(lambda one: not one.bounded and one.loss, form=".4f")
     error_rate = Figure(_loss_rate(1, "unforced"), whole=True)
-    rate = property(attrgetter("error_rate"), doc="The same as `error_rate`, which is its name in JSON.")
     play_lost = Figure(lambda one: one.bounded and one.play and one.loss, form=".4f")
     cube_lost = Figure(lambda one: one.bounded and not one.play and one.loss, form=".4f")
     xg_decisions = Figure(lambda one: one.counts("xg"))

@@ -149,8 +149,8 @@ def coverage(report: MatchReport) -> str:
 def total_line(total: Total) -> str:
     """Format a player's totals as a line, and ratings and luck as a second one if there are any."""
     kinds = [pluralize(total.plays, "play"), f"{total.cube_decisions} cube"]
-    some = {word: getattr(total, word) for word in ("forced", "close", "estimated", "approximate")}
-    kinds += [f"{count} {word}" for word, count in some.items() if count]
+    some = ("forced", "close", "estimated", "approximate")
+    kinds += [f"{getattr(total, word)} {word}" for word in some if getattr(total, word)]
     text = f"{printable(total.name) or '(no name)'}: {pluralize(total.decisions, 'decision')} judged "
     text += f"({', '.join(kinds)}), "
     text += f"{pluralize(total.errors, 'error')} ({pluralize(total.play_errors, 'play')}, {total.cube_errors} cube), "
@@ -158,8 +158,8 @@ def total_line(total: Total) -> str:
     more = [f"match winning chance {100 * total.mwc_lost:.3f} %"] if total.mwc_lost >= 5e-6 else []
     more += [f"{total.points_lost:.5f} points"] if total.points_lost >= 5e-6 else []
     text += f" ({', '.join(more)})" if more else ""
-    if total.rate is not None:
-        text += f", {1000 * total.rate:.2f} thousandths a decision"
+    if total.error_rate is not None:
+        text += f", {1000 * total.error_rate:.2f} thousandths a decision"
     if total.approximate_lost:
         text += f"; in addition, about {total.approximate_lost:.3f} in approximate decisions"
     return text + race_line(total)
@@ -172,9 +172,7 @@ def race_line(total: Total) -> str:
         parts.append(f"PR {total.race_pr:.2f} (XG, {pluralize(total.xg_decisions, 'decision')})")
     if total.race_memg is not None:
         parts.append(f"{total.race_memg:.1f} mEMG (gnubg, {pluralize(total.gnubg_decisions, 'decision')})")
-    for name in WRONGS:
-        count = getattr(total, name)
-        parts += [f"{name.replace('_', ' ')} {count}"] if count else []
+    parts += [f"{name.replace('_', ' ')} {getattr(total, name)}" for name in WRONGS if getattr(total, name)]
     if total.rolls:
         mwc = f", {100 * total.luck_mwc:+.3f} %" if total.luck_mwc else ""
         parts.append(f"luck {total.luck:+.3f}{mwc} ({pluralize(total.rolls, 'roll')})")
