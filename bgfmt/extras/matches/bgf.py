@@ -142,12 +142,12 @@ def _game(game: _Fields, match: Match, number: int) -> GameWalk:
     walk = GameWalk(match, number=number, scores=scores, crawford=bool(crawford))
     if isinstance(game.value.get("initial"), dict):
         _start(walk, _Fields(game.value["initial"], game.name, game.what))
-    for at, entry in enumerate(game.array("moves"), 1):
-        move = _Fields(entry, game.name, f"{game.what}, move {at}")
+    for walk.at, entry in enumerate(game.array("moves"), 1):
+        move = _Fields(entry, game.name, f"{game.what}, move {walk.at}")
         if move.text("type") in ("", "amove"):
-            _move(walk, move, at)
+            _move(walk, move)
         else:
-            walk.problem(at, "an entry that is no move")
+            walk.problem("an entry that is no move")
     return walk
 
 
@@ -157,27 +157,27 @@ def _start(walk: GameWalk, initial: _Fields) -> None:
     try:
         walk.begin(signed_position([-abs(points[25]), *points[23::-1], abs(points[24])]))
     except PositionError as error:
-        walk.problem(0, str(error))
+        walk.problem(str(error))
         return
     cube = initial.number("cube")
     if cube > 1 and is_cube(cube):
-        walk.setup(0, cube=(cube, {GREEN: 0, RED: 1}.get(initial.number("cubeOwner"))))
+        walk.setup(cube=(cube, {GREEN: 0, RED: 1}.get(initial.number("cubeOwner"))))
 
 
-def _move(walk: GameWalk, move: _Fields, at: int) -> None:
+def _move(walk: GameWalk, move: _Fields) -> None:
     player = 0 if move.number("player") == GREEN else 1
     red = move.number("red")
     green = move.number("green")
     walk.opinion = _opinion(move.value, answers=green == 7 and red in (2, 3))
     actions = {1: walk.double, 2: walk.take, 3: walk.drop, 9: walk.resign}
     if green == 7 and red in actions:
-        actions[red](player, at)
+        actions[red](player)
     elif green == 7 and red == 5:
-        walk.roll(player, (move.numbers("from", 4)[0], move.numbers("to", 4)[0]), [], at)
+        walk.roll(player, (move.numbers("from", 4)[0], move.numbers("to", 4)[0]), [])
     elif green != 7:
-        walk.roll(player, (red, green), _hops(move.numbers("from", 4), move.numbers("to", 4)), at)
+        walk.roll(player, (red, green), _hops(move.numbers("from", 4), move.numbers("to", 4)))
     elif red != 4:
-        walk.problem(at, f"an action {red} that is not known")
+        walk.problem(f"an action {red} that is not known")
 
 
 def _opinion(move: dict[str, Any], *, answers: bool) -> Opinion | None:

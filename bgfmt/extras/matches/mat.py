@@ -216,19 +216,21 @@ def _game(walk: GameWalk, lines: list[tuple[int, str]], column: int) -> None:
             rows.append((number, cells))
         else:
             what = printable(line.strip(), 60)
-            walk.problem(number, f"a line that is neither a row nor a result: {what!r}")
+            walk.at = number
+            walk.problem(f"a line that is neither a row nor a result: {what!r}")
     losers = (1 - cell.side for _, row in reversed(rows) for cell in row if cell.kind == "wins")
     loser = next(losers, None)
     for k, (number, cells) in enumerate(rows):
+        walk.at = number
         if len(cells) > MAX_CELLS:
-            walk.problem(number, f"{len(cells)} cells in a row, of which {MAX_CELLS} are read")
+            walk.problem(f"{len(cells)} cells in a row, of which {MAX_CELLS} are read")
             del cells[MAX_CELLS:]
         players = [0, 1, *(cell.side for cell in cells[2:])][: len(cells)]
         if len(cells) == 1:
             more = k + 1 < len(rows) and any(cell.kind != "wins" for cell in rows[k + 1][1])
             players = [_whose(walk, cells[0], more, loser)]
         for cell, player in zip(cells, players, strict=True):
-            _tell(walk, cell, player, number)
+            _tell(walk, cell, player)
 
 
 def _whose(walk: GameWalk, cell: _Cell, more: bool, loser: int | None) -> int:
@@ -265,39 +267,39 @@ def _cells(line: str, begin: int, middle: int) -> list[_Cell]:
     return cells
 
 
-def _tell(walk: GameWalk, cell: _Cell, player: int, at: int) -> None:
+def _tell(walk: GameWalk, cell: _Cell, player: int) -> None:
     number = _NUMBER.search(cell.text)
     points = int(number[0]) if number else 0
     if cell.kind == "wins":
         walk.result = Result(player, points)
     elif cell.kind == "double":
-        walk.double(player, at, points if number else None)
+        walk.double(player, points if number else None)
     elif cell.kind == "take":
-        walk.take(player, at)
+        walk.take(player)
     elif cell.kind == "drop":
-        walk.drop(player, at)
+        walk.drop(player)
     else:
         if cell.dice is not None:
-            _roll(walk, cell, cell.dice, player, at)
+            _roll(walk, cell, cell.dice, player)
         if cell.kind != "dice":
-            walk.resign(player, at, points)
+            walk.resign(player, points)
 
 
-def _roll(walk: GameWalk, cell: _Cell, dice: tuple[int, int], player: int, at: int) -> None:
+def _roll(walk: GameWalk, cell: _Cell, dice: tuple[int, int], player: int) -> None:
     text = cell.text.strip()
     if 0 in dice or "???" in text or cell.kind == "resign":
-        walk.add_unplayed(player, None if 0 in dice else dice, at)
+        walk.add_unplayed(player, None if 0 in dice else dice)
     elif text[:12].lower() == "illegal play":
         try:
-            walk.add_board(player, dice, _fibs_board(text, walk.position(player)), at)
+            walk.add_board(player, dice, _fibs_board(text, walk.position(player)))
         except PositionError as error:
-            walk.add_unknown_play(player, dice, at, str(error))
+            walk.add_unknown_play(player, dice, str(error))
     else:
         hops, marks, rest = read_play(text)
         stood = rest.lower() in ("cannot move", "can't move", "no play", "no move")
         if rest and not stood:
-            walk.problem(at, f"text that is not a play: {printable(rest, 60)!r}")
-        walk.roll(player, dice, hops, at, marks=marks)
+            walk.problem(f"text that is not a play: {printable(rest, 60)!r}")
+        walk.roll(player, dice, hops, marks=marks)
         if not (hops or stood):
             walk.mark_uncertain()
 

@@ -204,49 +204,48 @@ def _replay(walk: GameWalk, start: bytes | None, cube: Cube | None, plies: Itera
 
     A ply's place in the file, as records and problems state it, is its number in the game from 1.
     """
-    at = 0
     try:
         if start is not None:
             walk.begin(_position(start))
         if cube is not None:
-            walk.setup(0, cube=cube)
-        for at, ply in enumerate(plies, 1):
-            _add_ply(walk, ply, at)
+            walk.setup(cube=cube)
+        for walk.at, ply in enumerate(plies, 1):
+            _add_ply(walk, ply)
     except PositionError as error:
-        walk.stop(at, str(error))
+        walk.stop(str(error))
 
 
-def _add_ply(walk: GameWalk, ply: Ply, at: int) -> None:
+def _add_ply(walk: GameWalk, ply: Ply) -> None:
     """Add the events of one ply: a roll with its play, a cube action, a resignation or a set board."""
     player = ply.player
     action = ply.action
     if action <= 20:
         points = [(25 - (step & 31) if player == 0 else step & 31, step >> 5) for step in ply.steps]
-        walk.roll(player, ROLLS[action], [(start, max(0, start - die)) for start, die in points], at)
+        walk.roll(player, ROLLS[action], [(start, max(0, start - die)) for start, die in points])
     elif action in (21, 32, 33):
-        walk.double(player, at, ply.cube)
+        walk.double(player, ply.cube)
     elif action == 22:
-        walk.take(player, at)
+        walk.take(player)
     elif action == 23:
-        walk.drop(player, at)
+        walk.drop(player)
     elif action in (27, 28, 29):
-        walk.resign(player, at, ply.points)
+        walk.resign(player, ply.points)
     elif action in (31, 36):
-        _set_up(walk, ply, at)
+        _set_up(walk, ply)
     elif action == 37:
         walk.turn = 1 - player
     elif action not in (24, 25, 26, 30, 34):
-        walk.problem(at, f"an action {action} that is not known")
+        walk.problem(f"an action {action} that is not known")
 
 
-def _set_up(walk: GameWalk, ply: Ply, at: int) -> None:
+def _set_up(walk: GameWalk, ply: Ply) -> None:
     board = None if ply.board is None else _position(ply.board)
     if board is not None and ply.dice is not None and all(1 <= die <= 6 for die in ply.dice):
-        walk.add_board(ply.player, ply.dice, board if ply.player == 0 else board.swapped(), at)
+        walk.add_board(ply.player, ply.dice, board if ply.player == 0 else board.swapped())
         return
     cube = (ply.cube, ply.owner) if ply.cube is not None and is_cube(ply.cube) else None
     if board is not None or cube is not None:
-        walk.setup(at, turn=ply.player if board is not None else None, board=board, cube=cube)
+        walk.setup(turn=ply.player if board is not None else None, board=board, cube=cube)
 
 
 NAME = "ogxm"

@@ -143,10 +143,11 @@ def read(data: bytes, name: str = "<sgf>") -> Iterator[Match]:
 def _game(tree: list[Node], walk: GameWalk) -> None:
     waiting: Node | None = None  # with dice of which nothing has come yet
     for node in tree:
+        walk.at = node.begin
         try:
             _tell(node, walk)
         except (ValueError, IndexError, PositionError):
-            walk.stop(node.begin, "a node with a value that cannot be read")
+            walk.stop("a node with a value that cannot be read")
             return
         if "DI" in node.properties:
             waiting = node
@@ -155,7 +156,8 @@ def _game(tree: list[Node], walk: GameWalk) -> None:
     if waiting is not None and walk.turn is not None and not walk.over and not walk.offers:
         dice = _DICE.fullmatch(waiting.properties["DI"][0])
         if dice:
-            walk.add_unplayed(walk.turn, (int(dice[1]), int(dice[2])), waiting.begin)
+            walk.at = waiting.begin
+            walk.add_unplayed(walk.turn, (int(dice[1]), int(dice[2])))
 
 
 def _walk(root: dict[str, list[bytes]], name: str) -> GameWalk:
@@ -204,7 +206,7 @@ def _tell(node: Node, walk: GameWalk) -> None:
     for player, key in enumerate("WB"):
         if key in properties:
             walk.opinion = _opinion(properties, player, walk)
-            _action(properties[key][0].decode("ascii").strip(), player, walk, node.begin)
+            _action(properties[key][0].decode("ascii").strip(), player, walk)
             return
     board = turn = cube = None
     if any(key in properties for key in ("AE", "AW", "AB")):
@@ -220,7 +222,7 @@ def _tell(node: Node, walk: GameWalk) -> None:
             owner = {b"w": 0, b"b": 1}.get(properties["CP"][0].strip().lower()[:1])
         cube = (value, owner)
     if board is not None or cube is not None or turn not in (None, walk.turn):
-        walk.setup(node.begin, turn=turn, board=board, cube=cube)
+        walk.setup(turn=turn, board=board, cube=cube)
 
 
 def _opinion(properties: dict[str, list[bytes]], player: int, walk: GameWalk) -> model.Opinion | None:
@@ -279,21 +281,21 @@ def _hops(letters: bytes, player: int) -> list[Hop]:
     return list(zip(points[::2], points[1::2], strict=True))
 
 
-def _action(value: str, player: int, walk: GameWalk, at: int) -> None:
+def _action(value: str, player: int, walk: GameWalk) -> None:
     word = value.lower()
     if word in ("double", "redouble", "beaver", "raccoon"):
-        walk.double(player, at)
+        walk.double(player)
     elif word == "take":
-        walk.take(player, at)
+        walk.take(player)
     elif word in ("drop", "pass"):
-        walk.drop(player, at)
+        walk.drop(player)
     elif word.startswith("resign"):
-        walk.resign(player, at)
+        walk.resign(player)
     else:
         dice = _DICE.fullmatch(value[:2].encode())
         if not dice:
             raise ValueError(value)
-        walk.roll(player, (int(dice[1]), int(dice[2])), _hops(value[2:].encode(), player), at)
+        walk.roll(player, (int(dice[1]), int(dice[2])), _hops(value[2:].encode(), player))
 
 
 # -- writing ----------------------------------------------------------------------------------------------

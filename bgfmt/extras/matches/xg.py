@@ -102,7 +102,8 @@ def read(data: bytes, name: str = "<xg>") -> Iterator[Match]:
         elif kind != 5 and not walks:
             raise FormatError(f"{name}: record {number}: expected a game header (type 1), found type {kind}")
         elif kind != 5:
-            (_cube, _move, _game_end)[kind - 2](record, walks[-1], number)
+            walks[-1].at = number
+            (_cube, _move, _game_end)[kind - 2](record, walks[-1])
     if match is None:
         raise FormatError(f"{name}: the file has no record")
     yield finish_match(replace(match, notes=tuple(notes)), walks)
@@ -157,16 +158,16 @@ def _date(days: float) -> str:
 
 def _game(header: Container, match: Match, number: int) -> GameWalk:
     scores = max(0, header.scores[0]), max(0, header.scores[1])
-    walk = GameWalk(match, number=header.number, scores=scores, crawford=bool(header.crawford))
+    walk = GameWalk(match, number=header.number, scores=scores, crawford=bool(header.crawford), at=number)
     if min(header.scores) < 0:
-        walk.problem(number, "a score below 0, read as 0")
+        walk.problem("a score below 0, read as 0")
     if any(header.start):
         try:
             walk.begin(signed_position(header.start))
         except PositionError:
-            walk.problem(number, "the starting board is invalid")
+            walk.problem("the starting board is invalid")
     if header.automatic > 0:
-        walk.problem(number, f"{header.automatic} automatic double(s) that are not in the cube value")
+        walk.problem(f"{header.automatic} automatic double(s) that are not in the cube value")
     return walk
 
 
@@ -174,51 +175,51 @@ def _player(number: int) -> int:
     return 1 if number == -1 else 0
 
 
-def _see(walk: GameWalk, counts: list[int], cube: int, number: int) -> None:
+def _see(walk: GameWalk, counts: list[int], cube: int) -> None:
     """Compare the walk with a board (player 0 first) and a cube: a power of two, negative if player 1 owns it."""
     owner = None if cube == 0 else int(cube < 0)
     try:
-        walk.see(signed_position(counts), number, (1 << min(abs(cube), 15), owner))
+        walk.see(signed_position(counts), (1 << min(abs(cube), 15), owner))
     except PositionError:
-        walk.problem(number, "an impossible board")
+        walk.problem("an impossible board")
 
 
-def _cube(record: bytes, walk: GameWalk, number: int) -> None:
+def _cube(record: bytes, walk: GameWalk) -> None:
     cube = _CUBE.parse(record)
     player = _player(cube.turn)
-    _see(walk, cube.board, cube.cube, number)
+    _see(walk, cube.board, cube.cube)
     rolling, taken, passed = cube.equities
     known = cube.double >= 0 and passed == 1.0 and _finite(cube.equities)
     walk.opinion = Opinion(ENGINE, cube_level=_level(cube.level), cube=(rolling, taken) if known else None)
     if cube.double == -1:
-        walk.resign(player, number)
+        walk.resign(player)
     if cube.double != 1:
         return
-    walk.double(player, number)
+    walk.double(player)
     for may_beaver, answer in zip((True, True, False), cube.answers, strict=True):
         player = 1 - player
         if answer == 2 and may_beaver:
-            walk.double(player, number)
+            walk.double(player)
             continue
         if answer == 0:
-            walk.drop(player, number)
+            walk.drop(player)
         elif answer in (1, 2):
-            walk.take(player, number)
+            walk.take(player)
         return
 
 
-def _move(record: bytes, walk: GameWalk, number: int) -> None:
+def _move(record: bytes, walk: GameWalk) -> None:
     move = _MOVE.parse(record)
     player = _player(move.mover)
     dice = (move.dice[0], move.dice[1])
-    _see(walk, move.before, move.cube, number)
+    _see(walk, move.before, move.cube)
     if not move.played:
-        walk.add_unplayed(player, dice, number)
+        walk.add_unplayed(player, dice)
         return
     try:
         after = signed_position(move.after)
     except PositionError:
-        walk.stop(number, "an impossible board after the play")
+        walk.stop("an impossible board after the play")
         return
     several = [
         (_hops(_PAIRS.unpack_from(record, 1024 + 8 * k)), _WORTH.unpack_from(record, 1432 + 28 * k)[0])
@@ -228,9 +229,9 @@ def _move(record: bytes, walk: GameWalk, number: int) -> None:
     known = tuple(play for play in several if _finite(play[1:]))
     walk.opinion = replace(cube, level=_level(move.level & 0xFFFF), plays=known)
     if move.error == 2:
-        walk.add_board(player, dice, after, number)
+        walk.add_board(player, dice, after)
     else:
-        walk.roll(player, dice, list(_hops(move.pairs)), number, board=after)
+        walk.roll(player, dice, list(_hops(move.pairs)), board=after)
     walk.opinion = None
 
 
@@ -249,7 +250,7 @@ def _finite(numbers: Iterable[float]) -> bool:
     return all(abs(number) < 100 for number in numbers)
 
 
-def _game_end(record: bytes, walk: GameWalk, number: int) -> None:
+def _game_end(record: bytes, walk: GameWalk) -> None:
     end = _GAME_END.parse(record)
     how = HOW.get(end.how % 100, "") if end.how >= 0 else ""
     resigned = end.how // 100 % 10 == 1

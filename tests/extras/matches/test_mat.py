@@ -60,7 +60,7 @@ def test_a_hit_is_where_it_is_written(written: str, hit: int) -> None:
         Position(Side(0, 0, 0, 0, 0, 2, bar=1), Side(2, 0, 0, 0, 1, 1, 2))
     )  # blots on White's 20 and 19
     hops, marks, _ = read_play(written)
-    walk.roll(0, (5, 6), hops, 1, marks=marks)
+    walk.roll(0, (5, 6), hops, marks=marks)
     (record,) = walk.finish().records
     assert record.legal
     assert record.after is not None
@@ -416,12 +416,12 @@ def test_after_a_lost_play_no_board_is_known_until_one_is_given(play: str) -> No
 
 def test_a_board_that_the_file_gives_is_known_again() -> None:
     walk = GameWalk(Match(("A", "B")))
-    walk.add_unknown_play(0, (3, 1), 1, "not written")
-    walk.roll(1, (4, 2), [(8, 4), (6, 4)], 1)
-    walk.add_board(0, (3, 1), walk.position(0), 2)
-    walk.roll(1, (3, 1), [(8, 5), (6, 5)], 2)
-    walk.add_unknown_play(0, (6, 5), 3, "not written")
-    walk.setup(4, board=walk.position(0))
+    walk.add_unknown_play(0, (3, 1), "not written")
+    walk.roll(1, (4, 2), [(8, 4), (6, 4)])
+    walk.add_board(0, (3, 1), walk.position(0))
+    walk.roll(1, (3, 1), [(8, 5), (6, 5)])
+    walk.add_unknown_play(0, (6, 5), "not written")
+    walk.setup(board=walk.position(0))
     assert [record.sure for record in walk.finish().records] == [True, False, False, True, True, True]
 
 

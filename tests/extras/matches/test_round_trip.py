@@ -22,22 +22,23 @@ def game(source: random.Random, length: int, scores: tuple[int, int], number: in
     walk = GameWalk(match, number=number, scores=scores)
     player = source.randrange(2)
     for at in range(plies):
+        walk.at = at
         if walk.over:
             break
         mine = walk.owner in (None, player)
         if at and mine and walk.cube < 32 and source.random() < 0.06:
-            walk.double(player, at)
+            walk.double(player)
             while source.random() < 0.3 and len(walk.offers) < 4 and not length:
-                walk.double(1 - walk.offers[-1], at)
+                walk.double(1 - walk.offers[-1])
             answer = 1 - walk.offers[-1]
             if source.random() < 0.3:
-                walk.drop(answer, at)
+                walk.drop(answer)
                 break
-            walk.take(answer, at)
+            walk.take(answer)
         dice = (source.randint(1, 6), source.randint(1, 6))
         plays = legal_plays(walk.position(player), *dice)
         play = source.choice(plays) if plays else None
-        walk.roll(player, dice, [(m.start, m.end) for m in play.moves] if play else [], at)
+        walk.roll(player, dice, [(m.start, m.end) for m in play.moves] if play else [])
         if play:
             made = walk.records[-1]
             assert made.legal
@@ -94,7 +95,7 @@ def test_every_legal_play_is_found_from_its_words(seed: int) -> None:
             source.shuffle(hops)
             other = GameWalk(Match(("a", "b")))
             other.begin(position)
-            other.roll(0, dice, hops, 1, marks=sum(m.hit for m in play.moves))
+            other.roll(0, dice, hops, marks=sum(m.hit for m in play.moves))
             (record,) = other.finish().records
             assert record.legal
             assert record.after == play.result

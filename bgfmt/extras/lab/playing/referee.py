@@ -95,11 +95,11 @@ class _Table:
         other = self.players[1 - turn]
         games = self.players[turn].resign(state)
         if 1 <= games <= 3 and other.accept(replace(state, resigned=games)):
-            self.walk.resign(turn, 0, games * self.walk.cube)
+            self.walk.resign(turn, games * self.walk.cube)
         elif state.may_double and state.cube_power < state.limit and self.players[turn].double(state):
-            self.walk.double(turn, 0)
+            self.walk.double(turn)
             answer = self.walk.take if other.take(replace(state, doubled=True)) else self.walk.drop
-            answer(1 - turn, 0)
+            answer(1 - turn)
         else:
             return False
         return self.say()
@@ -112,7 +112,7 @@ class _Table:
             self.before.append((turn, dice, self.used, deepcopy(self.walk)))
         if len(plays) > 1:
             plays = [query_play(self.players[turn], state, plays)]
-        self.walk.roll(turn, dice, [(move.start, move.end) for play in plays for move in play.moves], 0)
+        self.walk.roll(turn, dice, [(move.start, move.end) for play in plays for move in play.moves])
         return self.say()
 
     def undo(self, turn: int) -> tuple[int, Roll]:
@@ -157,7 +157,7 @@ def play_game(
     turn = 0
     rolled = None
     if setting.position is not None:
-        walk.setup(0, board=setting.position, turn=turn)
+        walk.setup(board=setting.position, turn=turn)
     else:
         while rolled is None or rolled[0] == rolled[1]:
             rolled = table.roll()
