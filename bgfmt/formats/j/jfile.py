@@ -138,21 +138,14 @@ class JFile(base.Format[Kind]):
         return table.kind != OneSided.kind
 
     def emit(self, table: Kind, sink: base.Outlet, options: base.Options) -> None:
-        version, form = _choose_layout(options, table.record(JLayout))
-        if (file := _unchanged_file(table, options, version, form)) is None:
-            compact(self._nouns(table, options), sink, version, form, table.release)
+        file, nouns, version, form = _plan(table, options)
+        if file is None:
+            compact(nouns, sink, version, form, table.release)
             return
         for start in range(0, file.end, COPY_BYTES):
             sink.write(file.view[start : min(start + COPY_BYTES, file.end)])
             if table.release is not None:
                 table.release()
-
-    @staticmethod
-    def _nouns(table: Kind, options: base.Options) -> Sequence[Noun]:
-        if _drops_gammons(table, options):
-            without: dict[str, Any] = {"gammon": None, "gammon_policy": ""}
-            return layout.nouns_of(replace(table, **without))
-        return as_read(table, Container) or layout.nouns_of(table)
 
     # -- every byte -------------------------------------------------------------------------------------
 
@@ -161,9 +154,8 @@ class JFile(base.Format[Kind]):
 
         All bytes between them belong to the structure of the component file.
         """
-        version, form = _choose_layout(options, table.record(JLayout))
-        nouns = self._nouns(table, options)
-        if (file := _unchanged_file(table, options, version, form)) is not None:
+        file, nouns, version, form = _plan(table, options)
+        if file is not None:
             entries = file.entries.tolist()
             end = file.end
             forms = [file.form(k) for k in range(len(file))]
@@ -224,15 +216,19 @@ def _drops_gammons(table: Kind, options: base.Options) -> bool:
     return "gammon" in table.arrays() and options.get("gammon") is False
 
 
-def _unchanged_file(table: Kind, options: base.Options, version: Version, form: Form) -> Container | None:
-    """Return the file from which a table was read if it already has the requested layout, else None."""
+def _plan(table: Kind, options: base.Options) -> tuple[Container | None, Sequence[Noun], Version, Form]:
+    """Return what is written: the file that a table was read from if its bytes stay, else None; nouns and layout."""
+    version, form = _choose_layout(options, table.record(JLayout))
+    if _drops_gammons(table, options):
+        without: dict[str, Any] = {"gammon": None, "gammon_policy": ""}
+        return None, layout.nouns_of(replace(table, **without)), version, form
     file = as_read(table, Container)
-    if file is None or _drops_gammons(table, options):
-        return None
-    if all(options.get(name) is None for name in ("word", "order", "container")):
-        return file
+    if file is None:
+        return None, layout.nouns_of(table), version, form
     same = file.header.version == version and all(file.form(k) == form for k in range(len(file)))
-    return file if same else None
+    if same or all(options.get(name) is None for name in ("word", "order", "container")):
+        return file, file, version, form
+    return None, file, version, form
 
 
 def _check_nouns(file: Container) -> None:
