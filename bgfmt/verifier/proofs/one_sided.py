@@ -260,14 +260,12 @@ class OfRollsProof(Proof[T]):
     ----------
     own_rules : the first so many recipes are rules by which rows follow from each other.
     near : largest difference, in rolls, that other arithmetic (`cause_of_near`) makes in one step.
-    far : largest difference, in rolls, of another program's table.
     fields : names of the floats.
     located : array by which findings determine byte offsets; "" if the file has none.
     """
 
     own_rules: ClassVar[int] = 1
     near: ClassVar[float]
-    far: ClassVar[float]
     cause_of_near: ClassVar[Cause]
     fields: ClassVar[tuple[str, ...]]
     located: ClassVar[str] = ""
@@ -325,7 +323,7 @@ class OfRollsProof(Proof[T]):
                 break
         failing, rule, fails, largest = min(tried, key=lambda one: one[:2])
         many = failing > max(20, checked // 100)
-        if (many or n <= SMALL_POSITIONS) and which is None and largest <= self.far:
+        if (many or n <= SMALL_POSITIONS) and which is None:
             for name, rival in self.rivals(table):
                 if rival.tobytes() == stored.tobytes():
                     return Outcome(n, n, name)
@@ -358,7 +356,6 @@ class MeanRollsProof(OfRollsProof[MeanRolls]):
     """Checks of mean rolls: Peelle's rule, and means of other programs' distributions."""
 
     near = 1e-12
-    far = 0.1
     cause_of_near = Cause.ADDITIONS
     fields = ("mean rolls",)
     recipes = (
@@ -391,7 +388,6 @@ class NormalProof(OfRollsProof[NormalOneSided]):
 
     own_rules = 2
     near = 1e-3
-    far = 0.2
     cause_of_near = Cause.OTHER_ROUNDING
     fields = ("mean", "deviation", "gammon mean", "gammon deviation")
     located = "moments"

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -242,15 +241,13 @@ class Pass:
             largest,
         )
 
-    def merge(self, others: Iterable[Pass]) -> Pass:
-        """Add the results of other parts of the same table to this one, and return it."""
-        for other in others:
-            self.failing += other.failing
-            if other.failing:
-                self.numbers = np.sort(np.concatenate([self.numbers, other.numbers]))[:MAX_LISTED_ENTRIES]
-            self.histogram = self.histogram + other.histogram
-            self.largest = max(self.largest, other.largest)
-        return self
+    def merge(self, other: Pass) -> None:
+        """Add the result of another part of the same table to this one."""
+        self.failing += other.failing
+        if other.failing:
+            self.numbers = np.sort(np.concatenate([self.numbers, other.numbers]))[:MAX_LISTED_ENTRIES]
+        self.histogram = self.histogram + other.histogram
+        self.largest = max(self.largest, other.largest)
 
 
 def check(rule: PairRule, *, threads: int = 1, progress: Progress | None = None) -> Pass:
@@ -261,7 +258,6 @@ def check(rule: PairRule, *, threads: int = 1, progress: Progress | None = None)
     n, columns, grid = rule.n, rule.columns, PairReader(rule)
     found = Pass.from_differences(n * n)
     per_tile = max(1, rule.lanes // columns)
-    parts = rule.bands
     done, rows_in_all = 0, 2 * n
     row_bytes = n * columns * rule.dtype.itemsize
     at_once = per_tile * (max(1, UNPACKED_BYTES // (row_bytes * per_tile)) if grid.packed else 1)
@@ -300,7 +296,7 @@ def check(rule: PairRule, *, threads: int = 1, progress: Progress | None = None)
 
     try:
         with ThreadPoolExecutor(threads) as pool:
-            for begin, end in parts:
+            for begin, end in rule.bands:
                 expected = np.empty((n, (end - begin) * columns), rule.dtype)
                 tiles = [(t, min(end, t + at_once), expected, begin) for t in range(begin, end, at_once)]
                 for tile, _ in zip(tiles, pool.map(work, tiles), strict=True):
@@ -311,7 +307,7 @@ def check(rule: PairRule, *, threads: int = 1, progress: Progress | None = None)
                 step = max(1, PIECE_BYTES // expected[0].nbytes)
                 pieces = [(u, min(n, u + step), expected, begin, end) for u in range(0, n, step)]
                 for one in pool.map(judge, pieces):
-                    found.merge([one])
+                    found.merge(one)
                     advance(one.entries // n)
     finally:
         grid.close()
@@ -334,7 +330,7 @@ def check_some(rule: PairRule, numbers: Array, progress: Progress | None = None)
         bits = np.dtype(f"i{rule.dtype.itemsize}")
         bad = np.flatnonzero((stored.view(bits) != right.view(bits)).any(axis=1))
         off = stored[bad].astype(rule.value_type) - right[bad]
-        found.merge([Pass.from_differences(len(part), part[bad], off)])
+        found.merge(Pass.from_differences(len(part), part[bad], off))
         done += len(part)
         if progress is not None:
             progress(done, len(numbers))
