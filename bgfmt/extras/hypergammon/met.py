@@ -212,11 +212,15 @@ class Opening:
     """Prospects of the side that wins the opening roll: the mean over its fifteen rolls of two different dice.
 
     chances : win, win gammon, win backgammon, lose gammon, lose backgammon, after the plays of greatest cubeless
-    equity. equity : cubeless, for money.
+    equity.
     """
 
-    equity: float
     chances: tuple[float, float, float, float, float]
+
+    @property
+    def equity(self) -> float:
+        """Cubeless equity for money."""
+        return float(np.dot(self.chances, POINTS_WON)) - 1
 
     @property
     def wins(self) -> Wins:
@@ -248,8 +252,7 @@ def evaluate_opening(table: Hypergammon | ExactHypergammon) -> Opening:
         total += theirs[np.argmin(theirs @ POINTS_WON)]
     win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = (total / len(rolls)).tolist()
     # the other side's chances, turned
-    chances = (1 - win, lose_gammon, lose_backgammon, win_gammon, win_backgammon)
-    return Opening(float(np.dot(chances, POINTS_WON)) - 1, chances)
+    return Opening((1 - win, lose_gammon, lose_backgammon, win_gammon, win_backgammon))
 
 
 def hypergammon_met(

@@ -18,7 +18,7 @@ from bgfmt.errors import SolverError
 from bgfmt.extras.hypergammon.solver import IterationBase
 from bgfmt.extras.hypergammon.solver.iteration import PLACES
 from bgfmt.extras.hypergammon.solver.plays import Plays, Sides
-from bgfmt.extras.hypergammon.solver.sweep import COLUMNS_AT_ONCE, CONTACT
+from bgfmt.extras.hypergammon.solver.sweep import COLUMNS_AT_ONCE, CONTACT, PLAYS, SIDES
 from bgfmt.game import board
 from bgfmt.game.board import Side
 from bgfmt.game.results import Array
@@ -124,8 +124,6 @@ class Scores(IterationBase):
 
 #: forms of tuples that kernels take, see `bgfmt.jit.njit`
 DOUBLING = "(b1.1C, f8.1C, i8.1C, f8.1C, f8.1C)"
-PLAYS = "bgfmt.extras.hypergammon.solver.plays:Plays(u4.3C, u4.3C, u2.1C, u4.1C)"
-SIDES = "bgfmt.extras.hypergammon.solver.plays:Sides(i8.1C, u4.1C, u4.2C, u2.2C)"
 
 
 @njit(f"f8.3C, f8.3C, {PLAYS}, {SIDES}, u1.2C, {DOUBLING}, i8, i8")
