@@ -16,8 +16,7 @@ import numpy as np
 
 from bgfmt.errors import SolverError
 from bgfmt.extras.hypergammon.solver import IterationBase
-from bgfmt.extras.hypergammon.solver.iteration import PLACES
-from bgfmt.extras.hypergammon.solver.plays import Plays, Sides
+from bgfmt.extras.hypergammon.solver.plays import PLACES, Plays, Sides
 from bgfmt.extras.hypergammon.solver.sweep import COLUMNS_AT_ONCE, CONTACT, PLAYS, SIDES
 from bgfmt.game import board
 from bgfmt.game.board import Side

@@ -226,7 +226,7 @@ def test_guessing_where_sweeps_lead_gives_the_same_numbers_sooner(
 ) -> None:
     """As with three chequers, where the numbers come near their end by one factor a sweep."""
     plain = exact(chequers)
-    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.iteration.EXTRAPOLATED_CHEQUERS", 1)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.EXTRAPOLATED_CHEQUERS", 1)
     guessed = hypergammon(chequers, recipe="exact")
     assert guessed.converged
     assert guessed.change <= 1e-12

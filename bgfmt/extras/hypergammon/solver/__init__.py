@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from bgfmt.errors import SolverError
 from bgfmt.extras.hypergammon.solver import plays, sweep
-from bgfmt.extras.hypergammon.solver.iteration import CYCLE_SWEEPS, PLACES, Iteration, is_extrapolated
+from bgfmt.extras.hypergammon.solver.plays import PLACES
 from bgfmt.extras.hypergammon.solver.sweep import CONTACT, FIXED, OVER, RACE
 from bgfmt.extras.hypergammon.tables import ExactHypergammon
 from bgfmt.game import board
@@ -24,13 +25,16 @@ from bgfmt.solver.machine import START_SECONDS, Plan, check_memory, thread_count
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import Solver
 from bgfmt.tables import Hypergammon, Table
-from bgfmt.tables.hypergammon import RECORD, hyper_values
+from bgfmt.tables.hypergammon import RECORD, UNITS, hyper_records, hyper_values
 
 Sweeping = Callable[[int, float], None]
 FAR_PLACE = 18  # first point of the other side's home board
 THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}
 MAX_SWEEPS = 1000
-#: the largest ratio of successive changes at which values are extrapolated, see `iteration`
+#: recipe exact with at least this many chequers: every CYCLE_SWEEPS sweeps, extrapolate (Aitken) if the ratio of
+#: successive changes is at most MAX_RATIO
+EXTRAPOLATED_CHEQUERS = 3
+CYCLE_SWEEPS = 6
 MAX_RATIO = 0.95
 BLOCK_ROWS = 16  # rows computed together up to the diagonal
 ABOVE_DIAGONAL_ROWS = 64  # rows of one task beyond it
@@ -38,6 +42,45 @@ MAX_SINGLE_THREAD_ROWS = 100  # for fewer rows threads cost more than they save
 #: memory of a record: values, replies and class, under exact also the values of an earlier sweep
 BYTES_PER_RECORD = {"gnubg": 81, "exact": 241}
 SECONDS_PER_RECORD = {"gnubg": 4e-6, "exact": 1e-5}  # of one core, per chequer
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """State of a solve.
+
+    Attributes
+    ----------
+    chequers, recipe : chequers of a side, and the recipe's name.
+    values : (n, n, 10) of [us, them], float32 or, under ``exact``, float64: probabilities of win, win gammon, win
+        backgammon, lose gammon, lose backgammon; money equities cubeless, cube owned, centered, centered with Jacoby,
+        opponent's cube.
+    sweeps : number of sweeps done.
+    change : greatest change of a number in the last one.
+    converged : True if that is within the threshold.
+    """
+
+    chequers: int
+    recipe: str
+    values: Array
+    sweeps: int
+    change: float
+    converged: bool
+
+    @property
+    def table(self) -> Hypergammon | ExactHypergammon:
+        """The numbers as a table: truncated to 24 bits as by makehyper; under recipe ``exact`` unchanged float64."""
+        how: dict[str, Any] = {
+            "points": PLACES, "chequers": self.chequers, "recipe": self.recipe,
+            "provenance": f"solved by bgfmt, recipe {self.recipe}, {self.sweeps} sweeps",
+        }  # fmt: skip
+        if self.recipe == "exact":
+            return ExactHypergammon(float64=self.values, **how)
+        records = np.zeros((*self.values.shape[:2], RECORD), np.uint8)
+        one = np.float32(1)
+        for record, row in zip(records, self.values, strict=True):
+            parts = np.concatenate([row[:, :5], row[:, 6:] * (one / np.float32(6)) + one / 2], axis=1)
+            record[:] = hyper_records((parts * np.float32(UNITS)).astype(np.int64))
+        return Hypergammon(records=records, **how)
 
 
 class HypergammonSolver(Solver):
@@ -110,12 +153,12 @@ class HypergammonSolver(Solver):
         name = self.recipe.name
         check_memory(planned.memory, planned.what)
         solve = _Solve(self.chequers, name, self.restart, thread_count(threads))
+        extrapolates = name == "exact" and self.chequers >= EXTRAPOLATED_CHEQUERS
         for done in range(1, 1 + max(1, most_sweeps)):
             change = solve.sweep()
-            extrapolates = is_extrapolated(self.chequers, name) and change > self.limit
-            if extrapolates and solve.extrapolate(done, solve.values):
-                solve.update_replies()
             converged = not change > self.limit
+            if extrapolates and not converged and solve.extrapolate(done, solve.values):
+                solve.update_replies()
             if self.sweeping is not None:
                 self.sweeping(done, float(change))
             yield Iteration(self.chequers, name, solve.values, done, float(change), converged)
