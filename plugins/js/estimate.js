@@ -14,6 +14,7 @@ const [ROLLS, FAR_ROLLS] = [32, 64]; // told apart, the chances of each board in
 const [BOARDS, FIRST, SLACK, FIRST_SLACK] = [32, 64, 0.1, 1000]; // played on after a roll, the first; mean rolls a play may lose
 const [WITHIN, BEYOND] = [[0.0055, 0.016], [0.012, 0.04]]; // errors that 95 % and 99.9 % keep, in equities, and with a chequer beyond
 const [GAMMONS, MANY_GAMMONS] = [[0.03, 0.08], 0.01]; // the same errors with at least so many gammons a game
+const [BACKGAMMONS, OTHER_HOME] = [[0.12, 0.6], 19]; // the same if besides a side has a chequer in the other's home board
 const [MOST_FIRST, MOST_OTHER, MOST_BEYOND] = [1024, 64, 16]; // results of a roll that are looked at
 const NEAR = 4; // boards that a board lies between
 const f = Math.fround;
@@ -58,8 +59,9 @@ export function estimate({ us, them, columns, unit = 1 }, progress = () => {}) {
 
 /** Return the errors that 95 % and 99.9 % of estimates of such a race keep; gammons: about how many a game has. */
 function errorsOf(us, them, gammons) {
-  if (gammons >= MANY_GAMMONS) return GAMMONS;
-  return Math.max(highest(us), highest(them)) > FAR ? BEYOND : WITHIN;
+  const farthest = Math.max(highest(us), highest(them));
+  if (gammons >= MANY_GAMMONS) return farthest >= OTHER_HOME ? BACKGAMMONS : GAMMONS;
+  return farthest > FAR ? BEYOND : WITHIN;
 }
 
 /** Return about how many gammons and backgammons a game a side loses, from its boards after one roll. */

@@ -86,6 +86,9 @@ ERRORS = {True: (0.0055, 0.016), False: (0.012, 0.04)}
 #: the same with at least `MANY_GAMMONS` gammons a game: beyond the first roll neither side plays to win or save them
 GAMMON_ERRORS = (0.03, 0.08)
 MANY_GAMMONS = 0.01
+#: the same if besides a side has a chequer in the other's home board, with which it can lose a backgammon
+BACKGAMMON_ERRORS = (0.12, 0.6)
+FIRST_HOME_POINT_OF_OTHER = 19
 
 
 def errors(position: Position, gammons: float = 0.0) -> tuple[float, float]:
@@ -93,9 +96,10 @@ def errors(position: Position, gammons: float = 0.0) -> tuple[float, float]:
 
     gammons : approximate number of gammons and backgammons per game, see `ChainGame`.
     """
+    highest = max(position.us.highest, position.them.highest)
     if gammons >= MANY_GAMMONS:
-        return GAMMON_ERRORS
-    return ERRORS[max(position.us.highest, position.them.highest) <= FAR]
+        return BACKGAMMON_ERRORS if highest >= FIRST_HOME_POINT_OF_OTHER else GAMMON_ERRORS
+    return ERRORS[highest <= FAR]
 
 
 class Estimator:

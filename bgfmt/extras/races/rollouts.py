@@ -45,6 +45,8 @@ STRATIFIED = 0.8  # variance relative to independent dice: in a block each roll 
 ALLOWANCES = {chains.FAR: 0.0005, chains.WIDE: 0.001, BAR: 0.01}
 #: the same where a side loses many gammons: the players do not look ahead for plays that save one
 GAMMON_ALLOWANCE = 0.06
+#: the same if besides a side has a chequer in the other's home board, with which it can lose a backgammon
+BACKGAMMON_ALLOWANCE = 0.4
 WITHIN_95 = 1.959964
 WITHIN_99 = 2.5758293
 WITHIN_99_9 = 3.2905267
@@ -409,9 +411,9 @@ def allowance(position: Position, gammons: float = 0.0) -> float:
 
     gammons : approximate number of gammons and backgammons per game, see `chains.ChainGame`.
     """
-    if gammons >= chains.MANY_GAMMONS:
-        return GAMMON_ALLOWANCE
     highest = max(position.us.highest, position.them.highest)
+    if gammons >= chains.MANY_GAMMONS:
+        return BACKGAMMON_ALLOWANCE if highest >= chains.FIRST_HOME_POINT_OF_OTHER else GAMMON_ALLOWANCE
     return next(far for points, far in ALLOWANCES.items() if highest <= points)
 
 

@@ -198,6 +198,9 @@ def test_plays_are_worth_what_the_positions_after_them_are() -> None:
     assert np.sqrt(np.mean(np.square(off))) < 0.3
 
 
+LOSES_A_BACKGAMMON = "5 4 3 / 2 1 1 0 1 3 0 0 0 0 0 0 2 0 0 0 0 0 0 0 5"
+
+
 def test_many_gammons_have_a_larger_error() -> None:
     """No play is looked for that saves a gammon and loses more than a little of the race."""
     stated = [
@@ -205,6 +208,21 @@ def test_many_gammons_have_a_larger_error() -> None:
         for text in ("0 8 0 0 1 0 0 0 0 1 0 1 3 1 / 2 4 2 3 2 1", FIFTEEN_LEFT[0], FIFTEEN_LEFT[1])
     ]
     assert stated == [chains.GAMMON_ERRORS[1], 0.04, 0.016]
+
+
+@pytest.mark.slow
+def test_backgammons_have_the_largest_error() -> None:
+    """From a recorded match: the estimate lets the side with five chequers to bring home lose too many backgammons."""
+    rules = money_columns()
+    centered = rules.states.index(CubeState(1, NOBODY))
+    solved = estimator().solve(Position.parse(LOSES_A_BACKGAMMON), rules)
+    assert solved.error == chains.BACKGAMMON_ERRORS[1]
+    places = solved.plays(20)
+    best = int(places[np.argmax(solved.after[places, centered])])
+    after = Position(solved.position.them, solved.ours.side(best))
+    afresh = rules.choose_cube_action(1, estimator().solve(after, rules.exchange_sides()).on_roll)
+    apart = np.abs(solved.after[best] + afresh).max()
+    assert chains.GAMMON_ERRORS[1] < apart <= solved.error
 
 
 @pytest.mark.parametrize(
