@@ -161,7 +161,7 @@ def _folder() -> Path:
 def _pool() -> list[bytes]:
     """Return one small sound file of each kind, its suffix in a line before it."""
     table = FIXTURES / "golden" / "gnubg" / "ts_02x03.bd"
-    match = next(path for path in sorted((FIXTURES / "matches").glob("*.mat")) if path.stat().st_size < 4_000)
+    match = min((FIXTURES / "matches").glob("*.mat"), key=lambda path: path.stat().st_size)
     equities = min((FIXTURES / "match").glob("*.xml"), key=lambda path: path.stat().st_size)
     exam = _questions()
     exam.save(str(_folder() / "set.npz"), force=True)

@@ -37,13 +37,21 @@ def test_there_is_a_seed_of_every_kind_and_format(corpus: list[Seed]) -> None:
 
 @pytest.mark.slow
 def test_every_format_is_written_with_every_kind_of_wrong_number(folder: Path, corpus: list[Seed]) -> None:
-    """A kind of damage that changes nothing, such as columns of a table with one, is made up for by the others."""
+    """A kind of damage that changes nothing, such as columns of a table with one, is made up for by the others.
+
+    Each is written once for each format and kind of table.
+    """
     done: Counter[str] = Counter()
+    written = set()
     for seed in corpus:
         if not seed.tables or len(seed.data) > 300_000:
             continue
+        kinds = {table.kind for table in seed.tables}
         for kind in (*damage.VALUES, ANOTHER_SIZE):
-            done[seed.format] += copy(seed, kind, 5, b"", folder) is not None
+            case = (seed.format, *sorted(kinds), kind)
+            if case not in written and copy(seed, kind, 5, b"", folder) is not None:
+                written.add(case)
+                done[seed.format] += 1
     assert set(done) >= {form.name for form in formats.all_formats().values() if form.reads and form.writes} - {
         "gnubg-2001", "bgsage",  # large
     }  # fmt: skip
