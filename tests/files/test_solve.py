@@ -311,7 +311,7 @@ def _in_a_terminal(*words: str, **environment: str) -> str:
 @pytest.mark.slow
 @pytest.mark.usefixtures("numba_kernels")
 def test_the_first_time_it_says_that_it_compiles(tmp_path: Path) -> None:
-    words = ["solve", "one-sided", "3", "--force", "-o", str(tmp_path / "a.bd")]
+    words = ["solve", "one-sided", "1x1", "--normal-dist", "--force", "-o", str(tmp_path / "a.bd")]
     cold = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     assert _in_a_terminal(*words, **cold).count("compiling, once") == 1
     assert "compiling" not in _in_a_terminal(*words, **cold)

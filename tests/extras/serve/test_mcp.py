@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -12,10 +13,7 @@ import pytest
 
 from tests.conftest import GOLDEN
 
-pytest.importorskip("mcp")
-import anyio
-import jsonschema
-from mcp import ClientSession, StdioServerParameters, stdio_client
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("mcp") is None, reason="mcp is not installed")
 
 TS, OS = str(GOLDEN / "gnubg/ts_06x04.bd"), str(GOLDEN / "gnubg/os_p06.bd")
 HERE = "0 1 0 0 1 / 0 1 1"
@@ -55,7 +53,9 @@ REFUSED = [
 
 @pytest.fixture(scope="module")
 def answers() -> tuple[Any, list[Any], list[Any]]:
-    """The tools, the answers and the refusals of one session."""
+    """The tools, the answers and the refusals of one session; the SDK takes seconds to import."""
+    import anyio
+    from mcp import ClientSession, StdioServerParameters, stdio_client
 
     async def session() -> tuple[Any, list[Any], list[Any]]:
         server = StdioServerParameters(command=sys.executable, args=["-m", "bgfmt", "mcp", TS, OS])
@@ -70,6 +70,8 @@ def answers() -> tuple[Any, list[Any], list[Any]]:
 
 @pytest.mark.slow
 def test_tools_have_schemas(answers: Any) -> None:
+    import jsonschema
+
     tools = {tool.name: tool for tool in answers[0]}
     assert list(tools) == ["look_up", "race", "cube", "grid", "play", "judge", "verify", "convert_plan"]
     assert tools["cube"].input_schema["properties"]["cube"]["enum"] == ["centered", "owned", "opponent"]
