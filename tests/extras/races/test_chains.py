@@ -212,7 +212,7 @@ def test_many_gammons_have_a_larger_error() -> None:
 
 @pytest.mark.slow
 def test_backgammons_have_the_largest_error() -> None:
-    """From a recorded match: the estimate lets the side with five chequers to bring home lose too many backgammons."""
+    """A race of a recorded match, in which the estimate lets a side lose too many backgammons."""
     rules = money_columns()
     centered = rules.states.index(CubeState(1, NOBODY))
     solved = estimator().solve(Position.parse(LOSES_A_BACKGAMMON), rules)
