@@ -46,7 +46,6 @@ READING = (
     "convert s c.bd",
     "diff s s",
     "verify s",
-    "verify s --cluster local:1",
     "serve s --port 0",
 )
 
