@@ -83,7 +83,7 @@ class GameWalk:
             self._add("dance", player, dice=dice)
             self.turn = 1 - player
             return
-        play = plays.find(before, dice, hops, marks)
+        play = plays.find(before, dice, hops, marks) if hops else WrittenPlay((), before, False)
         if board is not None and (isinstance(play, str) or play.result != board):
             what = f"the file has the board {position_id(board)} after the play, not the result of its moves"
             self.problem(what)
