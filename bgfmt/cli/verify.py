@@ -28,7 +28,7 @@ from bgfmt.verifier.repair import may_be_repairable
 __all__ = ["ANNOUNCED_SECONDS", "COLOURS", "LEVELS", "SHOWN_FINDINGS", "repair", "verify"]
 
 
-LEVELS = ("structure", "digest", "sense", "recurrence")
+LEVELS = ("structure", "digest", "sense", "recurrence", "regenerate")
 ANNOUNCED_SECONDS = 10.0  # longer checks are announced with their expected duration
 SHOWN_FINDINGS = 5
 COLOURS = {0: "green", 1: "red", 2: "red"}  # of a verdict, by exit code
@@ -40,7 +40,7 @@ COLOURS = {0: "green", 1: "red", 2: "red"}  # of a verdict, by exit code
 @click.option(
     "--until",
     type=click.Choice(LEVELS),
-    help="Last check to run, in this order (default: recurrence, the proof).",
+    help="Last check to run, in this order (default: recurrence, the proof; regenerate solves the table again).",
 )
 @click.option(
     "--quick", is_flag=True, help="Check a sample of 100,000 entries: finds damage, proves nothing."

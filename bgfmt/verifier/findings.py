@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-LEVELS = ("structure", "digest", "sense", "recurrence")
+LEVELS = ("structure", "digest", "sense", "recurrence", "regenerate")
 #: findings of one rule that are kept; the rest are only counted
 MAX_FINDINGS = 100
 
@@ -54,6 +54,7 @@ class Rule(Enum):
     DIGEST = ("digest", "digest", Kind.WRONG)
     SENSE = ("sense", "sense", Kind.WRONG)
     ENTRY = ("entry", "recurrence", Kind.WRONG)
+    REMADE = ("remade", "regenerate", Kind.WRONG)
     AGAINST = ("against", "against", Kind.WRONG)
     # notes
     NO_TABLE = ("no table", "structure", Kind.NOTE)
@@ -63,6 +64,8 @@ class Rule(Enum):
     MADE_BY = ("made by", "recurrence", Kind.NOTE)
     STATED = ("stated", "recurrence", Kind.NOTE)
     NO_RECURRENCE = ("no recurrence", "recurrence", Kind.NOTE)
+    SAME_REMADE = ("same remade", "regenerate", Kind.NOTE)
+    NOT_REMADE = ("not remade", "regenerate", Kind.NOTE)
     SAME_AGAINST = ("same against", "against", Kind.NOTE)
 
     def __init__(self, label: str, check: str, kind: Kind) -> None:
@@ -222,7 +225,7 @@ def status_of(seen: Observations) -> Status:
         return Status.UNREADABLE
     if (rules or failing) and likely is not None and likely.cause in CLAIM_CAUSES:
         return Status.CLAIMS
-    if any(rule.kind is Kind.LAYOUT or rule is Rule.SENSE for rule in rules):
+    if any(rule.kind is Kind.LAYOUT or rule in (Rule.SENSE, Rule.REMADE) for rule in rules):
         return Status.DAMAGED
     if outcome is not None and failing:
         if seen.tolerance is not None and outcome.largest <= seen.tolerance and Rule.AGAINST not in rules:

@@ -94,20 +94,21 @@ def _open_parts(data: bytes, name: str) -> list[Database]:
     return parts_of(source, read_source(source))
 
 
-def _refusal(name: str, reason: str) -> VerificationError:
-    return VerificationError(f"{name}: not repairable: {reason}; it must be solved again")
+def _refusal(name: str, reason: str, command: str = "") -> VerificationError:
+    return VerificationError(f"{name}: not repairable: {reason}; it must be solved again{command}")
 
 
 def _mend(part: Database) -> tuple[bytes, int]:
     """Return the bytes of a table with every wrong entry computed again, and the number of these entries."""
+    proof = proof_of(part.table)
     try:
-        table, changed = proof_of(part.table).recompute(part.table, thread_count(None))
+        table, changed = proof.recompute(part.table, thread_count(None))
     except (FormatError, VerificationError) as error:
         raise _refusal(part.name, checks.error_line(error, part.name)) from None
     wrong = changed / max(1, table.entries)
     if wrong > 1 - MIN_RIGHT_SHARE:
         reason = f"{wrong:.1%} of it is wrong, {1 - MIN_RIGHT_SHARE:.0%} may be"
-        raise _refusal(part.name, reason)
+        raise _refusal(part.name, reason, f": {proof.solve_command(table)}")
     own, options = part.format.as_written(table)
     memory = MemorySink()
     part.format.write(own, memory, **options)  # type: ignore[arg-type]

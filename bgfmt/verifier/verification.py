@@ -1,4 +1,4 @@
-"""`verify` runs the verification levels in order: structure, digest, sense, recurrence."""
+"""`verify` runs the verification levels in order: structure, digest, sense, recurrence, regenerate."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def verify(
     Parameters
     ----------
     path : the file.
-    until : last level to run: structure, digest, sense or recurrence (the default, a proof).
+    until : last level to run: structure, digest, sense, recurrence (the default, a proof) or regenerate.
     quick : run structure, digest, sense and the recurrence of 100,000 entries, which is no proof.
     against : another database to compare with, over the positions both cover.
     sample : number of entries to check, chosen by `seed` (any integer), instead of all.
@@ -188,7 +188,7 @@ class Verification:
     def reaches(self, level: str) -> bool:
         """Return True if the checks are to run at least up to this level.
 
-        Levels are, in order, structure, digest, sense and recurrence.
+        Levels are, in order, structure, digest, sense, recurrence and regenerate.
         """
         return LEVELS.index(self.until) >= LEVELS.index(level)
 
@@ -229,18 +229,14 @@ class Verification:
         reached = "digest" if self.reaches("digest") else "structure"
         try:
             findings += checks.check_structure(db)
-            if self._includes_sense(db.table):
-                reached = "sense"
+            for level in ("sense", "recurrence", "regenerate"):
+                if not self._includes(level, db, outcome):
+                    continue
                 began = time.perf_counter()
-                sampled = self.request.sample is not None
-                findings += checks.check_sense(db.table, self.request.progress, sampled=sampled)
-                seconds["sense"] = time.perf_counter() - began
-            if self.reaches("recurrence"):
-                began = time.perf_counter()
-                found, outcome = self._recurrence(db)
+                reached = level
+                found, outcome = self._run_level(level, db, outcome)
                 findings += found
-                seconds["recurrence"] = time.perf_counter() - began
-                reached = "recurrence"
+                seconds[level] = time.perf_counter() - began
             if exact:
                 measured = self.measure("exact", db.table)
             if bound:
@@ -264,10 +260,31 @@ class Verification:
         about["bound"] = bounded
         return report.build(file, seen, **about, seconds=seconds)
 
-    def _includes_sense(self, table: Table) -> bool:
-        """Return True if the numbers are checked for sense, which the recurrence covers where it is run whole."""
-        alone = self.until == "sense" or self.request.sample is not None or table.kind not in PROOFS
-        return self.reaches("sense") and bool(table.columns) and alone
+    def _includes(self, level: str, db: Database, outcome: Outcome | None) -> bool:
+        """Return True if this level is to be run on this table."""
+        if not self.reaches(level):
+            return False
+        if not db.table.columns:
+            return level == "recurrence"
+        if level == "sense":  # the recurrence covers it, where there is one to be run whole
+            return self.until == "sense" or self.request.sample is not None or db.table.kind not in PROOFS
+        return level != "regenerate" or (outcome is not None and bool(outcome.recipe))
+
+    def _run_level(
+        self, level: str, db: Database, outcome: Outcome | None
+    ) -> tuple[list[Finding], Outcome | None]:
+        """Run one level; return its findings, and the outcome of the recurrence."""
+        if level == "sense":
+            sampled = self.request.sample is not None
+            return list(checks.check_sense(db.table, self.request.progress, sampled=sampled)), outcome
+        if level == "recurrence":
+            return self._recurrence(db)
+        assert outcome is not None
+        how = (self.request.threads, self.request.progress)
+        try:
+            return [proof_of(db.table).regenerate(db.table, outcome.recipe, *how)], outcome
+        except errors.SolverError as error:
+            return [Finding(Rule.NOT_REMADE, found=str(error))], outcome
 
     def _recurrence(self, db: Database) -> tuple[list[Finding], Outcome | None]:
         """Check the recurrence; return findings about the facts it states, and the outcome (None: no known rule)."""

@@ -19,6 +19,7 @@ SENTENCES = {  # of a finding, by its rule
     Rule.DIGEST: "not the bytes of a published file of its size and header ({0.field}): expected {0.expected}, "
     "found {0.found}",
     Rule.SENSE: "row {0.entry:,}: {0.field}",
+    Rule.REMADE: "row {0.entry:,} of {0.field} differs from the solver's",
     Rule.AGAINST: "not the same as {0.field}: {0.found}",
     Rule.SAME_AGAINST: "against {0.field}: {0.found}",
     Rule.READ_AS: "{0.expected}; read as {0.found}",
@@ -26,6 +27,8 @@ SENTENCES = {  # of a finding, by its rule
     Rule.MADE_BY: "recipe {0.field}: {0.found}",
     Rule.STATED: "{0.field}: {0.found}",
     Rule.NO_RECURRENCE: "no rule is known for {0.found}; it was compared with theory alone",
+    Rule.SAME_REMADE: "solved again by recipe {0.field}: the same numbers throughout",
+    Rule.NOT_REMADE: "not solved again: {0.found}",
 }
 
 

@@ -347,10 +347,11 @@ def test_verify_proves_and_finds(name: str, tmp_path: Path) -> None:
     table = match_score(6, 3, (5, 9), XG2, dtype=dtype)
     save(table, path)
     recipe = "exact" if table.exact else "match"
-    report = bgfmt.verify(path)
-    assert report.exit_code == 0
-    assert report.verdict.startswith("proved: every one of 7,056 entries")
-    assert f"recipe {recipe}" in report.verdict
+    for until in (None, "regenerate"):
+        report = bgfmt.verify(path, until=until)
+        assert report.exit_code == 0
+        assert report.verdict.startswith("proved: every one of 7,056 entries")
+        assert f"recipe {recipe}" in report.verdict
     assert bgfmt.verify(path, sample=200).verdict.startswith("nothing wrong found in a sample")
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1

@@ -164,7 +164,7 @@ def test_a_rivals_numbers_in_a_file(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_where_it_stops() -> None:
     assert bgfmt.verify(TS).rung == "recurrence"
-    for rung in ("structure", "digest", "sense", "recurrence"):
+    for rung in ("structure", "digest", "sense", "recurrence", "regenerate"):
         assert bgfmt.verify(TS, until=rung).rung == rung
 
 

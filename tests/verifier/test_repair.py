@@ -12,6 +12,7 @@ import pytest
 import bgfmt
 from bgfmt.cli import run
 from bgfmt.errors import OutputExistsError, UnknownFormatError, VerificationError
+from bgfmt.verifier.proofs import proof_of
 from tests.support import damage
 
 FILES = (
@@ -92,7 +93,7 @@ def test_a_file_cut_short_is_completed(golden: Path, tmp_path: Path) -> None:
     (tmp_path / "cut.bd").write_bytes(
         original[: half // 2] + bytes(half // 4) + original[half * 3 // 4 : half]
     )
-    with pytest.raises(VerificationError, match=r"it must be solved again$"):
+    with pytest.raises(VerificationError, match=r"bgfmt solve two-sided 6x3 -o FILE$"):
         bgfmt.repair(tmp_path / "cut.bd", tmp_path / "other.bd")
 
 
@@ -102,6 +103,27 @@ def test_too_little_that_is_right_is_said_so(golden: Path, tmp_path: Path) -> No
     path.write_bytes((golden / "gnubg/ts_05x04.bd").read_bytes()[:60_000] + bytes(67_048))
     with pytest.raises(VerificationError, match=r"5\d\.\d% of it is wrong, 50% may be; it must be"):
         bgfmt.repair(path, tmp_path / "out.bd")
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("os_p02.bd", "one-sided 2x15 -o FILE"),
+        ("ts_03x03_cubeless.bd", "two-sided 3x3 -o FILE --cubeless"),
+        ("os_p03_nd.bd", "normal-distribution 3x15 -o FILE"),
+        pytest.param(
+            "hyper1.bd", "hypergammon 1 --recipe gnubg -o FILE", marks=pytest.mark.extra("hypergammon")
+        ),
+    ],
+)
+def test_the_command_that_solves_a_damaged_table_again(
+    golden: Path, tmp_path: Path, name: str, command: str
+) -> None:
+    table = bgfmt.load(golden / "gnubg" / name)
+    found = proof_of(table).solve_command(table)
+    assert found.startswith(f"bgfmt solve {command}")
+    words = found.replace("FILE", str(tmp_path / name)).split()[1:]
+    assert run([*words, "--plan"]) == 0
 
 
 def test_verify_names_the_command_that_repairs(

@@ -54,6 +54,7 @@ def seen(*findings: Finding, outcome: Outcome | None = None, **more: object) -> 
         (seen(Finding(Rule.AGAINST), outcome=PROVED), Status.DIFFERS, 1),
         (seen(Finding(Rule.AGAINST), outcome=FAILING, tolerance=9.0), Status.DAMAGED, 1),
         (seen(Finding(Rule.SENSE), limited=True), Status.DAMAGED, 1),
+        (seen(Finding(Rule.REMADE), outcome=PROVED), Status.DAMAGED, 1),
         (seen(Finding(Rule.UNREADABLE), limited=True), Status.UNREADABLE, 2),
     ],
 )  # fmt: skip

@@ -85,7 +85,11 @@ def test_published_sums_name_the_file_and_who_published_them(golden: Path) -> No
 
 
 @pytest.mark.slow
-def test_levels_below_a_proof(golden: Path) -> None:
+def test_every_level_up_to_the_solver(golden: Path) -> None:
+    for name in ("ts_06x03.bd", "os_p03.bd", "os_p03_nd.bd", "ts_03x03_cubeless.bd"):
+        report = bgfmt.verify(golden / "gnubg" / name, until="regenerate")
+        assert report.rung == "regenerate"
+        assert any("the same numbers throughout" in note for note in report.notes)
     for rung in ("structure", "digest", "sense"):
         report = bgfmt.verify(golden / "gnubg" / "ts_06x03.bd", until=rung)
         assert (report.rung, report.exit_code) == (rung, 0)

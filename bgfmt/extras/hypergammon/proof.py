@@ -13,15 +13,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from bgfmt.errors import SolverError
 from bgfmt.extras.hypergammon import recurrence
 from bgfmt.extras.hypergammon.kernels_recurrence import OVER
 from bgfmt.extras.hypergammon.states import nearest_state
 from bgfmt.extras.hypergammon.tables import ExactHypergammon
-from bgfmt.tables import Hypergammon, Table
+from bgfmt.tables import Hypergammon, Table, same_numbers
 from bgfmt.tables.hypergammon import HyperSides
 from bgfmt.verifier.findings import MAX_FINDINGS, Cause, Finding, LikelyCause, Outcome
 from bgfmt.verifier.proofs import EXACT, KnownRecipe, Proof, Request
 from bgfmt.verifier.recurrence.plays import Array
+from bgfmt.verifier.spread import Progress
 
 T = TypeVar("T", bound=HyperSides)
 FIELDS = (
@@ -160,8 +162,19 @@ class Check:
 class HyperProof(Proof[T]):
     """Base class of the proofs of tables that an iteration solves."""
 
+    solver = "hypergammon"
+
+    def solve_command(self, table: T) -> str:
+        return f"bgfmt solve hypergammon {table.chequers} --recipe {self.recipes[0].name} -o FILE"
+
     def prove(self, table: T, request: Request) -> Outcome:
         return Check(table, request).prove()
+
+    def solve(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Table | None:
+        solved = super().solve(table, recipe, threads, progress)
+        if solved is not None and not same_numbers(solved, table):
+            raise SolverError("the solver's iteration ends at other numbers")
+        return solved
 
 
 class HypergammonProof(HyperProof[Hypergammon]):

@@ -1,7 +1,8 @@
 """What the verifier knows of each kind of table: one `Proof` for each, registered as entry point `bgfmt.proofs`.
 
 A proof names the recipes that tables of its kind may follow, finds the one that every entry follows, or else the
-entries that do not follow, and can recompute a damaged table. The name of its entry point is the name of the kind.
+entries that do not follow, and can recompute a damaged table and solve it again. The name of its
+entry point is the name of the kind.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from bgfmt.errors import VerificationError
 from bgfmt.game.board import Side
+from bgfmt.solver.registry import SOLVERS, solver_of
 from bgfmt.tables import Table
 from bgfmt.tables.registry import Registry
 from bgfmt.verifier.findings import MAX_FINDINGS, Cause, Finding, LikelyCause, Outcome, Rule
@@ -148,10 +150,11 @@ class Request:
 class Proof(Generic[T]):
     """The checks of one kind of table; this base class stands for kinds of which no recipe is known.
 
-    recipes : recipes that such tables may follow.
+    recipes : recipes that such tables may follow. solver : name of their solver, if it is not that of the kind.
     """
 
     recipes: ClassVar[tuple[KnownRecipe, ...]] = ()
+    solver: ClassVar[str] = ""
 
     def prove(self, table: T, request: Request) -> Outcome | None:
         """Check whether every entry follows from others by a recipe (algorithm and rounding) known for this kind.
@@ -170,6 +173,47 @@ class Proof(Generic[T]):
         threads : number of threads. Raises VerificationError if the table cannot be recomputed.
         """
         raise VerificationError(f"a {table.kind} table cannot be recomputed")
+
+    def solve(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Table | None:
+        """Solve a table of the same kind and size by the named recipe; return None if no solver supports it."""
+        name = self.solver or table.kind
+        called = (recipe, *self.recipe(recipe).aliases)
+        follows = getattr(SOLVERS.get(name), "recipes", ())
+        known = [one for one in called if one in follows]
+        if not known:
+            return None
+        solver = solver_of(name, table.points, table.chequers, recipe=known[0], **self.options(table))
+        made: Table = solver.solve(threads=threads, progress=progress)
+        return made
+
+    def solve_command(self, table: T) -> str:
+        """Return the command line that solves a table of this kind, size and recipe into FILE."""
+        size = f"{table.points}x{table.chequers}"
+        return f"bgfmt solve {self.solver or table.kind} {size}{' --recipe exact' * table.exact} -o FILE"
+
+    def options(self, table: T) -> dict[str, Any]:
+        """Return the solver's options, apart from size and recipe, with which such a table is solved.
+
+        Raises SolverError if the table does not determine them.
+        """
+        return {}
+
+    def regenerate(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Finding:
+        """Compare the table, number by number, with one solved by the recipe; return a finding, or a note if equal.
+
+        Raises SolverError if the solver refuses, for example for lack of memory.
+        """
+        solved = self.solve(table, recipe, threads, progress)
+        if solved is None:
+            return Finding(Rule.NOT_REMADE, found=f"no solver makes {table.kind} tables of recipe {recipe}")
+        fresh = solved.arrays()
+        for rows, block in table.blocks():
+            for name, stored in block.items():
+                made = np.asarray(fresh[name][rows])
+                if made.tobytes() != np.asarray(stored).tobytes():
+                    bad = (made != stored).reshape(len(made), -1).any(axis=1)
+                    return Finding(Rule.REMADE, entry=rows.start + int(bad.argmax()), field=name)
+        return Finding(Rule.SAME_REMADE, field=recipe)
 
     def recipe(self, name: str) -> KnownRecipe:
         """Return the known recipe of that name, among those of this kind of table."""

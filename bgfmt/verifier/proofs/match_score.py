@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bgfmt import met
+from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.met.score import Score
 from bgfmt.tables import MatchScore
@@ -25,6 +26,7 @@ MAX_UNEVENNESS = 1e-12  # largest |win + lose - 1| of equal players
 class MatchScoreProof(Proof[MatchScore]):
     """Checks of match-score tables, with values in float32 or float64."""
 
+    solver = "match"
     recipes = (
         KnownRecipe(
             "match", "match winning chances in float32, sums in float64", "bgfmt solve match", is_default=True
@@ -81,6 +83,19 @@ class MatchScoreProof(Proof[MatchScore]):
         for name, expected, found in facts:
             if expected != found:
                 yield Finding(Rule.LAYOUT, field=name, expected=expected, found=found)
+
+    def options(self, table: MatchScore) -> dict[str, Any]:
+        """Return the solver's options: match score, match equity table and which of its players is player a.
+
+        Raises SolverError if bgfmt does not have that match equity table.
+        """
+        score = table.score
+        same = _bundled_table(table.score)
+        if same is None or same.digest != score.digest:
+            raise SolverError(
+                f"the match equity table {score.met} is not known; expected one of {', '.join(met.names())}"
+            )
+        return {"away": score.away, "met": same, "player": score.player}
 
 
 def _bundled_table(score: ScoreFacts) -> met.Met | None:

@@ -74,6 +74,13 @@ class OneSidedProof(Proof[OneSided]):
         assert best is not None
         return best
 
+    def solve_command(self, table: OneSided) -> str:
+        bgsage = " --recipe bgsage" * (table.gammon_policy == "race")
+        return super().solve_command(table) + bgsage + " --no-gammon" * (table.gammon is None)
+
+    def options(self, table: OneSided) -> dict[str, Any]:
+        return {"gammon": table.gammon is not None}
+
 
 def _exact(table: OneSided, request: Request) -> Outcome:
     which = request.sample_numbers(table.positions)
@@ -370,6 +377,9 @@ class MeanRollsProof(OfRollsProof[MeanRolls]):
         KnownRecipe("bgsage-means", "means of bgsage's distributions", "bgfmt convert --lossy"),
         KnownRecipe("gnubg-normal-means", "means of gnubg's normal distributions", "bgfmt convert --lossy"),
     )
+
+    def solve_command(self, table: MeanRolls) -> str:
+        return f"bgfmt solve {table.kind} -o FILE"
 
     def rows(self, table: MeanRolls, floats: Array, rule: int) -> FollowingRows:
         return recurrence.Means(table.points, table.chequers, floats)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -97,6 +97,12 @@ class TwoSidedProof(Proof[StoredEquities]):
         complete = len(found.numbers) == found.failing <= table.entries // 5
         right, wrong = recurrence.settle(rule, found.numbers if complete else None)
         return replace(table, equities=right), len(wrong)
+
+    def solve_command(self, table: StoredEquities) -> str:
+        return super().solve_command(table) + " --cubeless" * (not table.cubeful)
+
+    def options(self, table: StoredEquities) -> dict[str, Any]:
+        return {"cubeful": table.cubeful}
 
 
 class GammonProof(TwoSidedProof):

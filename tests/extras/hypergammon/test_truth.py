@@ -104,6 +104,14 @@ def test_a_large_table_of_zeros_is_damaged(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_iteration_of_hypergammon_run_again(golden: Path) -> None:
+    for name, said in (("hyper1.bd", "the same numbers throughout"), ("hyper1_t1.bd", "not solved again")):
+        report = bgfmt.verify(golden / "gnubg" / name, until="regenerate")
+        assert (report.status, report.rung) == ("proved", "regenerate")
+        assert any(said in note for note in report.notes)
+
+
+@pytest.mark.slow
 def test_hypergammon_in_float64(tmp_path: Path) -> None:
     table: Any = hypergammon(1, recipe="exact").table
     outcome = prove(table, Request())

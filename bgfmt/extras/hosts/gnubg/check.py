@@ -81,7 +81,7 @@ class Examination:
 def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -> Examination:
     """Check how gnubg would read and use a file, and verify its numbers.
 
-    until : the verification level to stop at: structure, digest, sense or recurrence; None for no
+    until : the verification level to stop at: structure, digest, sense, recurrence or regenerate; None for no
     verification. OSError if the file cannot be read.
     """
     name = os.fspath(path)

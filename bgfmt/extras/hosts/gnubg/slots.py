@@ -59,7 +59,7 @@ def install(
     Parameters
     ----------
     slot : name of the slot such as "ts" for gnubg_ts.bd, by default the one that the file fits best.
-    until : the verification level to stop at (structure, digest, sense, recurrence), None for no
+    until : the verification level to stop at (structure, digest, sense, recurrence, regenerate), None for no
         verification.
     link : install a link instead of a copy.
 
