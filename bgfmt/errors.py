@@ -33,7 +33,7 @@ unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -67,12 +67,17 @@ __all__ = [
     "TruncatedError",
     "UnknownFormatError",
     "VerificationError",
+    "end_lost",
     "extra",
     "format_bytes",
     "install_hint",
     "require",
     "suggest_nearest",
 ]
+
+
+#: Called with the name of a mapped file whose pages are lost, to end a command; if None, SIGBUS kills the process.
+end_lost: Callable[[str], None] | None = None
 
 
 def format_bytes(data: object, most: int = 16) -> str:

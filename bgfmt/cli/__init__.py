@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 
-from bgfmt import __version__, jit
+from bgfmt import __version__, errors, jit
 from bgfmt.cli import options
 from bgfmt.cli.sections import OTHER, SECTIONS, section_of
 from bgfmt.cli.terminal import Progress, say
@@ -96,6 +96,7 @@ def main(arguments: list[str] | None = None) -> None:
     # NumPy's warnings, of values in a damaged file that are not numbers
     warnings.simplefilter("ignore", RuntimeWarning)
     sys.unraisablehook = _interrupt_again
+    errors.end_lost = _end_lost
     try:
         # read here and not as an option: loading a command may already compile
         quiet = "--quiet" in (sys.argv if arguments is None else arguments)
@@ -110,6 +111,13 @@ def main(arguments: list[str] | None = None) -> None:
         os._exit(code)  # Python itself may end by the signal, without an exit code
     gc.freeze()  # Python's exit need not search the objects of Numba and NumPy for what it could free
     sys.exit(code)
+
+
+def _end_lost(name: str) -> None:
+    """End the process after a mapped file was cut short; nothing but system calls is safe here."""
+    text = f"bgfmt: {name or 'a mapped file'}: truncated, or its disk failed, while it was read\n"
+    os.write(2, text.encode(errors="backslashreplace"))
+    os._exit(2)
 
 
 def _interrupt_again(what: sys.UnraisableHookArgs) -> None:

@@ -16,6 +16,7 @@ import io
 import mmap
 import os
 import re
+import signal
 import stat
 import tempfile
 from collections.abc import Callable, Sequence
@@ -24,10 +25,12 @@ from math import prod
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO, Protocol, Self, cast
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt import errors
 from bgfmt.errors import CapabilityError, ClosedError, TruncatedError
 from bgfmt.storage import system
 from bgfmt.storage.system import PathLike
@@ -222,6 +225,7 @@ class MappedSource(MemorySource):
             if fd is None:
                 os.close(at)
         super().__init__(b"" if self._map is None else self._map, os.fspath(path), Path(path))
+        _note_map(self)
 
     def release(self) -> None:
         if self._map is not None and self._buffer is not None:
@@ -238,6 +242,37 @@ class MappedSource(MemorySource):
             with contextlib.suppress(BufferError):  # the map closes with the last view
                 self._map.close()
             self._map = None
+
+
+# If a mapped file is truncated, or its disk fails, the system sends SIGBUS. Python cannot make that an exception,
+# since the faulting instruction would be repeated; a command names the file and ends with its exit code.
+_mapped: WeakSet[MappedSource] = WeakSet()
+_handler: Any = None  # kept, since the system calls it
+
+
+def _note_map(source: MappedSource) -> None:
+    """Record a mapped file; the first one of a command installs the handler of SIGBUS."""
+    global _handler  # noqa: PLW0603
+    _mapped.add(source)
+    if errors.end_lost is None or _handler is not None or not hasattr(signal, "SIGBUS"):
+        return
+    import ctypes  # slow
+
+    _handler = ctypes.CFUNCTYPE(None, ctypes.c_int)(_lose)
+    ctypes.CDLL(None).signal(int(signal.SIGBUS), _handler)
+
+
+def _lose(_: int) -> None:
+    """End the process with a message that names the mapped file that was truncated, if there is one."""
+    assert errors.end_lost is not None
+    for source in list(_mapped):
+        try:
+            shorter = source.path is not None and os.stat(source.path).st_size < source.size
+        except OSError:
+            shorter = True
+        if shorter:
+            errors.end_lost(source.name)
+    errors.end_lost("")
 
 
 class SourceFile(io.RawIOBase):

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -97,6 +98,29 @@ def test_a_table_cut_short_while_questions_come(
     assert rows[1]["error"]["kind"] == "TruncatedError"
     assert rows[1]["error"]["message"].startswith(f"{path}: cut short at byte ")
     assert rows[2]["position_number"] == 1
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGBUS"), reason="no signal of lost pages")
+def test_a_mapped_file_cut_short_ends_the_command_with_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "cut.bd"
+    path.write_bytes(Path(TS).read_bytes())
+    code = """
+import os, sys
+import bgfmt, bgfmt.cli
+
+def work(path, **_):
+    with bgfmt.open(path) as db:
+        os.truncate(path, 0)
+        db.lookup(db.table.unrank(700))
+
+bgfmt.verify = work
+bgfmt.cli.main(["verify", sys.argv[1]])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == f"bgfmt: {path}: truncated, or its disk failed, while it was read\n"
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/stdin"), reason="there is no /dev/stdin")
