@@ -22,8 +22,7 @@ from bgfmt.tables import Hypergammon, Table, same_numbers
 from bgfmt.tables.hypergammon import HyperSides
 from bgfmt.verifier.findings import MAX_FINDINGS, Cause, Finding, LikelyCause, Outcome
 from bgfmt.verifier.proofs import EXACT, KnownRecipe, Proof, Request
-from bgfmt.verifier.recurrence.plays import Array
-from bgfmt.verifier.spread import Progress
+from bgfmt.verifier.recurrence.plays import Array, Progress
 
 T = TypeVar("T", bound=HyperSides)
 FIELDS = (
