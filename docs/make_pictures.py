@@ -14,6 +14,7 @@ from pathlib import Path
 import bgfmt
 from bgfmt.cli.cube import WORDS
 from bgfmt.extras.matches.annotate import annotate, page, text
+from bgfmt.extras.matches.annotate.report import FIGURES
 from bgfmt.game import display
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -103,18 +104,18 @@ def report() -> tuple[Panel, Panel]:
     """Of a report on a match: the worst error with its board, and the sums of each player."""
     judged = annotate([MATCH], [TABLE])
     ((_, worst),) = judged.worst(1)
-    best = f"best: {worst.best} {text.format_equity(worst.best_equity, worst.best_mwc)}"
+    best = f"best: {worst.best} {text.format_equity(worst, worst.best)}"
     said = [
         text.where(worst),
         text.score(worst),
-        f"{worst.did} {text.format_equity(worst.equity, worst.mwc)}",
+        f"{worst.did} {text.format_equity(worst, worst.did)}",
         best,
     ]
     error = [words(14, 26, "The worst error of a match", "head"), board(worst.decision.state, 4, 40)]
     error += [rows(444, 66, said), words(444, 160, f"lost: {text.format_loss(worst).strip(' ()')}", "loss")]
 
     sums = [words(14, 26, "A match, judged", "head")]
-    figures = {figure.heading: figure for figure in page.FIGURES}
+    figures = {figure.heading: figure for figure in FIGURES}
     headings = ("decisions", "errors", "MWC lost %", "race PR", "luck", "luck MWC %")
     for k, heading in enumerate(headings):
         sums.append(words(316 + 112 * k, 26, heading, "soft end"))
