@@ -347,7 +347,7 @@ def byte_range(text: str, size: int) -> tuple[int, int] | None:
     if found is None or not (found[1] or found[2]):
         return None
     first = int(found[1]) if found[1] else max(0, size - int(found[2]))
-    last = int(found[2]) if found[1] and found[2] else size
+    last = int(found[2]) if found[1] and found[2] else max(first, size)
     if last < first:
         return None
     if found[3] or first >= size:
