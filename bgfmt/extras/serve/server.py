@@ -82,7 +82,7 @@ class ConnectionLimits(BASE):  # type: ignore[misc]
     _timer: asyncio.TimerHandle | None = None
     _excess = False  # whether this newcomer is one too many
     _reading_head = False
-    _head_bytes = 0  # received of a head that is not complete
+    _unparsed_bytes = 0  # received since a message began or a part of its body was parsed
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -103,21 +103,20 @@ class ConnectionLimits(BASE):  # type: ignore[misc]
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        began_before = self._reading_head
+        self._unparsed_bytes += len(data)
         super().data_received(data)
-        if began_before and self._reading_head:
-            self._head_bytes += len(data)
-            self._check_size(self._head_bytes)
+        self._check_size(self._unparsed_bytes)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._reading_head = True
-        self._head_bytes = 0
+        self._unparsed_bytes = 0
         if self._timer is None:
             self._wait(HEADER_TIMEOUT_SECONDS)
 
     def on_headers_complete(self) -> None:
         self._reading_head = False
+        self._unparsed_bytes = 0
         self._stop()
         self.watch.waiting.pop(self, None)
         self._check_size(len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers))
@@ -129,10 +128,12 @@ class ConnectionLimits(BASE):  # type: ignore[misc]
             self._wait(BODY_SECONDS + SHUTDOWN_SECONDS)
 
     def on_body(self, body: bytes) -> None:
+        self._unparsed_bytes = 0
         if not self.transport.is_closing():
             super().on_body(body)
 
     def on_message_complete(self) -> None:
+        self._unparsed_bytes = 0
         self._stop()
         if not self.transport.is_closing():
             super().on_message_complete()

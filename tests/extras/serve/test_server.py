@@ -195,6 +195,15 @@ def test_heads_that_are_too_large_or_none(base: str) -> None:
     assert Client(base).json("/healthz")["status"] == "ok"
 
 
+def test_chunk_extensions_and_trailers_that_are_too_large(base: str) -> None:
+    head = b"POST /v1/lookup HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    head += b"Transfer-Encoding: chunked\r\n\r\n"
+    for rest in (b"0\r\n" + b"X-Y: b\r\n" * 100_000, b"0\r\nX: " + b"a" * 800_000, b"2;" + b"a" * 800_000):
+        answer = raw(base, head + rest)
+        assert answer.startswith(b"HTTP/1.1 431 ") or answer == b""
+    assert Client(base).json("/healthz")["status"] == "ok"
+
+
 @pytest.mark.slow
 def test_what_no_request_is_is_refused_in_the_one_shape(base: str) -> None:
     head = b"POST /v1/lookup HTTP/1.1\r\nHost: localhost\r\n"
