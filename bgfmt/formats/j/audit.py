@@ -1,8 +1,8 @@
 """Compare the bytes of a J component file with those that J's library writes.
 
 A file made at once, by `jdup` or by `jcreate` and one `jappend`, is written again and compared byte for byte. In a
-file that was changed afterwards, blocks are reused, and their earlier content remains after the new bytes: there only
-the nouns of the components are compared, and the bytes around them are carried.
+file that was changed afterwards, blocks are reused, and their earlier content remains after the new bytes: there the
+nouns of header, free list and components are compared, and other bytes than blanks behind them are carried.
 """
 
 from __future__ import annotations
@@ -45,12 +45,13 @@ def check_structure(file: Container, length: int) -> Iterator[Fault]:
 def check_container(
     file: Container, length: int, release: Callable[[], None] = lambda: None
 ) -> Iterator[Fault]:
-    """Check the bytes of a component file: all of them if it was made at once, else the nouns of the components.
+    """Check the bytes of a component file: all of them if it was made at once, else those of the nouns.
 
     length : bytes of the file, without what follows it. release : called after large pieces, to release mapped pages.
     Yields faults.
     """
-    yield from check_structure(file, length)
+    faults = list(check_structure(file, length))
+    yield from faults
     writer = _written_at_once(file)
     if writer is not None:
         sink = ComparingSink(file.view[:length])
@@ -62,15 +63,21 @@ def check_container(
                     release()
             for start in range(sink.written, end, len(BLANKS)):
                 sink.write(BLANKS[: end - start])
-        yield from _differences(file, sink, 0, "component file")
+        if any(sink.runs()):
+            yield from _differences(sink, 0, "component file", _unterminated(file))
         return
+    expected = "a file that `jdup` or one `jappend` makes"
+    calls = file.header.calls
+    found = "another" if calls is None else f"another, of {calls:,} calls"
+    yield Fault(0, 1, "blocks", expected, found, carried=calls != 0 or not len(file))
+    yield from _compare_header(file)
     for k, at in enumerate(file.entries[:, 0].tolist()):
         form = file.form(k)
         if form.first:
             yield from _compare_noun(file, file.noun(k), form, at, f"component {k}")
             release()
-    expected = "a file that `jdup` or one `jappend` makes"
-    yield Fault(0, length, "blocks", expected, "one that was changed, or of another program", True)
+    if all(fault.carried for fault in faults):  # blocks do not overlap
+        yield from _carry_rests(file)
 
 
 def check_derived(file: Container, nouns: Sequence[Noun]) -> Iterator[Fault]:
@@ -109,26 +116,93 @@ def _blocks(file: Container, writer: Writer) -> Iterator[tuple[int, Iterable[Pie
         yield size, jn.pieces(file.noun(k), writer.form)
 
 
+def _compare_header(file: Container) -> Iterator[Fault]:
+    """Compare the nouns of a changed file's header and free list with their encodings."""
+    head = file.header
+    if header := _header_of(file):
+        sink = ComparingSink(file.view[: len(header)])
+        sink.write(header)
+        yield from _differences(sink, 0, "header")
+    start, size = head.free
+    form = None if file.free_list[1] else jn.form_at(file.view, start, start + size, file.name)
+    if form is not None and form.first:
+        noun = jn.decode(file.view, start, start + size, file.name)
+        yield from _compare_noun(file, noun, form, start, "free list")
+
+
+def _header_of(file: Container) -> bytes:
+    """Return the encoded header of a changed file; nothing for the oldest files and those without components."""
+    head = file.header
+    if not (head.form.first and head.items == 7 and head.calls and len(file)):
+        return b""
+    writer = Writer(None, head.version, head.form, calls=head.calls, length=head.length)
+    writer.entries = list(map(tuple, file.entries.tolist()))
+    writer.directory, writer.list_at = head.directory, head.free
+    return writer.encode_header()
+
+
+def _carry_rests(file: Container) -> Iterator[Fault]:
+    """Yield what a changed file has in free blocks and behind the nouns of others, unless it is blank, as carried."""
+    head = file.header
+    end = len(_header_of(file))
+    created = MemorySink()
+    Writer.create(created, head.version, head.form)
+    rests = (
+        [("header", end, file.area)] if file.view[end : file.area] != created.data[end : file.area] else []
+    )
+    used = len(directory_bytes(head.version, [(0, 0)] * len(file)))
+    rests.append(("directory", head.directory[0] + used, sum(head.directory)))
+    rests += [("free block", start, start + size) for start, size in file.free_list[0]]
+    blocks = [("free list", *head.free)] * (not file.free_list[1])
+    blocks += [(f"component {k}", *block) for k, block in enumerate(file.entries.tolist())]
+    for rule, start, size in blocks:
+        form = jn.form_at(file.view, start, start + size, file.name)
+        noun = jn.decode(file.view, start, start + size, file.name)
+        rests.append((rule, _end_of(file, noun, form, start) if form.first else start, start + size))
+    for rule, start, end in rests:
+        rest = bytes(file.view[start:end])
+        first = len(rest) - len(rest.lstrip(BLANKS[:1]))
+        if first < len(rest):
+            size = len(rest.rstrip(BLANKS[:1])) - first
+            yield Fault(start + first, size, f"{rule}: rest of the block", "blanks", "other bytes", True)
+
+
 def _compare_noun(file: Container, noun: Noun, form: Form, at: int, rule: str) -> Iterator[Fault]:
     """Yield the differences of the bytes at offset `at` from a noun's encoding."""
-    sink = ComparingSink(file.view[at : at + jn.measure(noun, form)])
+    end = _end_of(file, noun, form, at)
+    sink = ComparingSink(file.view[at:end])
     for piece in jn.pieces(noun, form):
         sink.write(piece)
-    yield from _differences(file, sink, at, rule)
+    yield from _differences(sink, at, rule, [end])
 
 
-def _differences(file: Container, sink: ComparingSink, at: int, rule: str) -> Iterator[Fault]:
-    """Yield the differences that a sink found in the bytes from offset `at` on.
+def _end_of(file: Container, noun: Noun, form: Form, at: int) -> int:
+    """Return the offset of the end of a noun at offset `at`; J 9.8 writes no zero word after a literal."""
+    end = at + jn.measure(noun, form)
+    bare = at + form.head_bytes(len(noun.shape)) + noun.count
+    short = noun.type is JType.LITERAL and end - bare == form.word and any(file.view[bare:end])
+    return bare if short else end
 
-    A zero word after a literal may be missing, since J 9.8 does not write it.
-    """
-    runs = list(sink.runs())
-    ends = set()
-    for k, start in enumerate(file.entries[:, 0].tolist() if runs else []):
+
+def _unterminated(file: Container) -> list[int]:
+    """Return the offsets of the blanks after literals that J 9.8 wrote, which adds no zero word to them."""
+    found = []
+    for k, start in enumerate(file.entries[:, 0].tolist()):
         noun = file.noun(k)
-        if noun.type is JType.LITERAL and noun.size % file.form(k).word == 0:
-            ends.add(start + noun.size)
-    for offset, expected, stored in runs:
-        if at + offset not in ends or any(expected):
+        end = start + noun.size
+        word = file.form(k).word
+        if (
+            noun.type is JType.LITERAL
+            and noun.size % word == 0
+            and file.view[end : end + word] == BLANKS[:word]
+        ):
+            found.append(end)
+    return found
+
+
+def _differences(sink: ComparingSink, at: int, rule: str, without: Sequence[int] = ()) -> Iterator[Fault]:
+    """Yield the differences that a sink found in the bytes from offset `at` on, except at offsets `without`."""
+    for offset, expected, stored in sink.runs():
+        if at + offset not in without or any(expected):
             size = max(len(expected), len(stored))
             yield Fault(at + offset, size, rule, format_bytes(expected), format_bytes(stored))
