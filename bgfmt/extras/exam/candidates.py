@@ -109,9 +109,9 @@ class Candidate:
             except (NotCoveredError, NotImplementedError) as error:
                 said = Failure(REFUSED, str(error))
             except TimeoutError as error:
-                said = Failure(LATE, str(error))
+                said = Failure(LATE, str(error) or type(error).__name__)
             except (OSError, EOFError) as error:  # of the connection to a program
-                said = Failure(DIED, str(error))
+                said = Failure(DIED, str(error) or type(error).__name__)
             except (Exception, SystemExit) as error:
                 said = Failure(DIED, f"{type(error).__name__}: {error}")
             except BaseException as error:  # an interruption is raised in the waiting thread

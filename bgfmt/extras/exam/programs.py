@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -153,7 +154,8 @@ class Ubgi(Lines):
         is the win probability.
         """
         if question.owner == "none" and "cubeless" not in said and "mwc" in said:
-            return {"equity": 2 * float(said["mwc"]) - 1, "win": said["mwc"]}
+            with contextlib.suppress(ValueError):  # a text that is no number is no answer
+                return {"equity": 2 * float(said["mwc"]) - 1, "win": said["mwc"]}
         name = "cubeless" if question.owner == "none" else "mwc" if question.away else "equity"
         return {"equity": said.get(name, ""), "win": said.get("win", "nan")}
 

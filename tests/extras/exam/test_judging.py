@@ -261,6 +261,15 @@ def test_answers_of_any_kind_are_counted(standard: sets.Exam) -> None:
     assert sat(exam, lambda q: sys.exit(3)).count("died") == len(exam)
 
 
+@pytest.mark.parametrize("kind", [OSError, EOFError, TimeoutError])
+def test_an_error_without_a_message_is_named(standard: sets.Exam, kind: type[Exception]) -> None:
+    def answer(question: sets.Question) -> object:
+        raise kind
+
+    judged = sat(standard.part(np.arange(5)), answer)
+    assert set(judged.answers.words.values()) == {kind.__name__}
+
+
 def test_a_run_cut_short_goes_on(standard: sets.Exam, tmp_path: Path) -> None:
     exam, part = standard.part(np.arange(60)), str(tmp_path / "part")
     asked: list[int] = []

@@ -67,6 +67,14 @@ def test_equities_of_our_own_ubgi_engine_are_numbers(few: sets.Exam) -> None:
     assert np.nanmax(np.abs(found - equities.worths_of(sets.EQUITY))[answered]) < 1e-3
 
 
+def test_an_eval_that_is_no_number_is_illegal(few: sets.Exam) -> None:
+    (question, *_) = few.questions(np.flatnonzero(few.kind == sets.EQUITY))
+    said = programs.Ubgi.numbers(replace(question, owner="none"), {"mwc": "abc"})
+    with pytest.raises(candidates.Failure) as failure:
+        candidates.parse_answer(question, said)
+    assert failure.value.status == candidates.ILLEGAL
+
+
 @pytest.mark.slow
 def test_the_external_player_protocol(few: sets.Exam) -> None:
     with running("gnubg-external") as port:
