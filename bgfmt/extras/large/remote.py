@@ -346,6 +346,7 @@ class Web:
         retries = self._urllib3.Retry(total=None, connect=0, read=0, status=0, other=0, redirect=5)
         timeout = self._urllib3.Timeout(total=self.timeout)
         response = None
+        self.pause = 0.0
         try:
             response = self._pool.request(
                 "GET", self.name, headers=headers, preload_content=False, retries=retries, timeout=timeout

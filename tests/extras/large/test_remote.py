@@ -265,6 +265,22 @@ def test_cut_connections_and_busy_servers() -> None:
         assert len(server.asked) == 1
 
 
+def test_the_wait_that_a_server_asks_for_is_for_one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("bgfmt.extras.large.remote.time.sleep", waits.append)
+
+    def busy_then_cut(handler: Handler, number: int) -> bool:
+        if number == 0:
+            handler.say(503, {"Retry-After": "7"}, b"")
+        elif number == 1:
+            handler.close_connection = True
+        return number < 2
+
+    with serving(TS, busy_then_cut) as server, bgfmt.open(server.url):
+        assert len(server.asked) == 3
+    assert waits == [7, 0.5]
+
+
 @pytest.mark.parametrize("slow", ["head", "body"])
 def test_a_server_that_sends_a_byte_now_and_then_is_given_up(slow: str) -> None:
     """Every byte comes in time, all of them would take an hour."""
