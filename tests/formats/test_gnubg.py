@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import bgfmt
 from bgfmt import Position, Side, formats
 from bgfmt.errors import CapabilityError, FormatError, HeaderError, TruncatedError, UnknownFormatError
+from bgfmt.formats.gnubg import one_sided
 from bgfmt.formats.gnubg.family import COMPARED_SIDES, one_roll
 from bgfmt.formats.gnubg.pairs import GnubgTwoSided
 from bgfmt.storage import Source, open_source
@@ -394,3 +396,15 @@ def test_golden_files_are_the_registered_ones() -> None:
     sums = {line.split("\t")[0]: line.split("\t")[3] for line in text}
     for path in FILES:
         assert hashlib.sha256(path.read_bytes()).hexdigest() == sums[path.name]
+
+
+def test_threads_that_read_different_blocks_get_their_own(golden: Path) -> None:
+    class Shared(one_sided.CompressedRows):
+        """Rows of which another thread reads the first block whenever one was read."""
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            super().__setattr__(name, (0, 1, self.pick(np.arange(1))) if name == "_last" and value else value)
+
+    with open_source(golden / "gnubg" / "os_p02.bd") as source:
+        rows = Shared(source, 40, 136, entry=8, gammon=True)
+        assert np.array_equal(rows.block(5, 9), rows.pick(np.arange(5, 9)))

@@ -339,9 +339,10 @@ class CompressedRows:
 
     def block(self, start: int, stop: int) -> U16:
         """Decode the rows of positions start..stop-1, (m, 32 or 64) uint16; 64 with gammon data."""
-        if self._last is None or self._last[:2] != (start, stop):
-            self._last = (start, stop, self._decode(self.index[start:stop], np.arange(start, stop)))
-        return self._last[2]
+        last = self._last
+        if last is None or last[:2] != (start, stop):  # other threads may read other blocks meanwhile
+            last = self._last = (start, stop, self._decode(self.index[start:stop], np.arange(start, stop)))
+        return last[2]
 
     def pick(self, numbers: NDArray[np.int64]) -> U16:
         """Decode the rows with these position numbers, in this order, (m, 32 or 64) uint16; 64 with gammon data."""
