@@ -332,6 +332,7 @@ def load(path: PathLike | BinaryIO, *, format: str | None = None, part: int = 0,
 # -- the format of a file, and the description of a file without header ------------------------------------------
 
 BOUNDS = {"points": 25, "chequers": 15}
+MAX_NUMBER = 999_999_999  # of other facts, which a format of a plugin may have
 CHECKED_BLOCKS = 64  # of a table, checked against the rules of theory
 WORDS = dict.fromkeys(("1", "yes", "true", "on"), True) | dict.fromkeys(("0", "no", "false", "off"), False)
 
@@ -416,9 +417,11 @@ def _typed(form: Format[Any], described: Mapping[str, Any]) -> dict[str, Any]:
             typed = WORDS.get(str(value).lower())
             expected = "yes or no"
         else:
-            most = BOUNDS[key]
-            typed = next((number for number in range(1, most + 1) if str(number) == str(value)), None)
-            expected = f"a number from 1 to {most}"
+            most = BOUNDS.get(key, MAX_NUMBER)
+            text = str(value)
+            number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+            typed = number if 1 <= number <= most else None
+            expected = f"a number from 1 to {most:,}"
         if typed is None:
             raise CapabilityError(f"{form.name}: {key} must be {expected}, not {value!r}")
         out[key] = typed

@@ -408,3 +408,10 @@ def test_threads_that_read_different_blocks_get_their_own(golden: Path) -> None:
     with open_source(golden / "gnubg" / "os_p02.bd") as source:
         rows = Shared(source, 40, 136, entry=8, gammon=True)
         assert np.array_equal(rows.block(5, 9), rows.pick(np.arange(5, 9)))
+
+
+def test_facts_of_a_plugins_format_have_no_bounds(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    form = type(formats.get("gnubg-ts"))
+    monkeypatch.setattr(form, "headerless", {**form.headerless, "version": int})
+    with pytest.raises(CapabilityError, match="version must be a number from 1 to"):
+        bgfmt.open(golden / "gnubg/ts_03x03_H.bd", format="gnubg-ts", version="new")
