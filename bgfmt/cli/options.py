@@ -70,11 +70,14 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if not name.startswith("-") and self.get_command(ctx, name) is None:
-            near = errors.suggest_nearest(name, self.list_commands(ctx))
-            raise click.UsageError(f"no command {name!r}{near}", ctx)
-        return super().resolve_command(ctx, args)
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            name = args[0]
+            if name.startswith("-"):  # an option
+                raise
+        near = errors.suggest_nearest(name, self.list_commands(ctx))
+        raise click.UsageError(f"no command {name!r}{near}", ctx)
 
 
 # options of several commands
