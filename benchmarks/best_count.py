@@ -185,7 +185,7 @@ def position_worths(us: Array, them: Array, score: Score | None, table: TwoSided
 
     def worth(cube: CubeState, at: int) -> Array:
         """Return the equities of positions with this cube; a game won or lost counts `at` points."""
-        add, times = (0.0, 1.0) if cube in cubes.states else columns.dead_cube_scale(score, 0, cube)
+        add, times = (0.0, 1.0) if cube in cubes.states else columns.dead_cube_scale(score, cube)
         ends = columns.value_of_points(score, 0, -at), columns.value_of_points(score, 0, at)
         return of_game(add + times * values[:, cubes.place(cube)], *ends)
 

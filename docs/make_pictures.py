@@ -105,12 +105,7 @@ def report() -> tuple[Panel, Panel]:
     judged = annotate([MATCH], [TABLE])
     ((_, worst),) = judged.worst(1)
     best = f"best: {worst.best} {text.format_equity(worst, worst.best)}"
-    said = [
-        text.where(worst),
-        text.score(worst),
-        f"{worst.did} {text.format_equity(worst, worst.did)}",
-        best,
-    ]
+    said = [text.where(worst), text.score(worst), f"{worst.did} {text.format_equity(worst, worst.did)}", best]
     error = [words(14, 26, "The worst error of a match", "head"), board(worst.decision.state, 4, 40)]
     error += [rows(444, 66, said), words(444, 160, f"lost: {text.format_loss(worst).strip(' ()')}", "loss")]
 

@@ -41,7 +41,6 @@ __all__ = [
     "VARIABLE",
     "WIDE",
     "Library",
-    "Say",
     "distributions",
     "folder",
     "one_sided_default",
@@ -64,7 +63,6 @@ WIDE = ("bgfmt_means12.npz", MeanRolls.kind, 12, "the mean rolls of 12 points")
 #: gnubg's files of ordinary backgammon, of each kind the optional larger one first
 GNUBG_FILES = ("gnubg_ts.bd", "gnubg_ts0.bd", "gnubg_os.bd", "gnubg_os0.bd")
 
-Say = Callable[[str], None]
 _making = Lock()  # one thread solves a default table, others wait for its file
 
 
@@ -198,13 +196,13 @@ def _scanned(folder: Path, notes: list[str]) -> Iterator[Database]:
 # -- the default databases -------------------------------------------------------------------------------
 
 
-def open_default(say: Say | None = None) -> Library:
+def open_default() -> Library:
     """Open this machine's default databases.
 
     They are those in the environment variable BGFMT_DB; else gnubg's installed files, and tables that bgfmt has
     solved and stored, one-sided and two-sided, for kinds that are not among them.
 
-    say : called with a line of text when default tables have to be solved; writes to stderr if None.
+    A line on stderr says if default tables have to be solved.
     """
     variable = [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
     if variable:
@@ -217,7 +215,7 @@ def open_default(say: Say | None = None) -> Library:
         except (BgfmtError, OSError) as error:
             notes.append(f"{path} is skipped: {error}")
     kinds = {one.table.kind for one in opened}
-    announce = cache(say or _to_stderr)  # once
+    announce = cache(_to_stderr)  # once
     tables: list[Table] = []
     for default in DEFAULTS:
         if default[1] not in kinds:
@@ -244,29 +242,28 @@ def folder() -> Path:
     return folders.user_data() / "bgfmt" / "tables"
 
 
-def distributions(far: bool, say: Say | None = None) -> Any:
+def distributions(far: bool) -> Any:
     """Return the distributions of rolls of a default one-sided table.
 
-    far, say : as of `one_sided_default`.
+    far : as of `one_sided_default`.
 
     Returns
     -------
     (boards, rolls) uint16, read-only: probability of bearing off the last chequer in exactly i rolls, in 65535ths,
     by position number.
     """
-    rows = np.ascontiguousarray(one_sided_default(far, say).bearoff[:])
+    rows = np.ascontiguousarray(one_sided_default(far).bearoff[:])
     rows.flags.writeable = False  # as what is mapped, so that kernels are compiled once
     return rows
 
 
 @cache
-def one_sided_default(far: bool, say: Say | None = None) -> OneSided:
+def one_sided_default(far: bool) -> OneSided:
     """Return the one-sided table that bgfmt uses where no database is named; it is solved and stored on first use.
 
-    far : the table of ten points, else that of six.
-    say : called with a line of text when the table of ten points has to be solved; writes to stderr if None.
+    far : the table of ten points, else that of six. A line on stderr says if the former has to be solved.
     """
-    return _table(*(FAR if far else DEFAULTS[0]), (say or _to_stderr) if far else lambda _: None)  # type: ignore[no-any-return]
+    return _table(*(FAR if far else DEFAULTS[0]), _to_stderr if far else lambda _: None)  # type: ignore[no-any-return]
 
 
 @cache
@@ -284,7 +281,7 @@ def _table(*default: Any) -> Any:
     return found.table if isinstance(found, Database) else found
 
 
-def _default(name: str, kind: str, points: int, called: str, say: Say) -> Database | Table:
+def _default(name: str, kind: str, points: int, called: str, say: Callable[[str], None]) -> Database | Table:
     """Open a default table, or solve and store it; if it can't be stored, return it in memory."""
     path = folder() / name
     far = name == FAR[0]

@@ -179,7 +179,7 @@ def judge(solved: Solved, score: Score, place: int) -> MatchCube:
 def _chance(score: Score, solved: Solved, place: int, value: float) -> float:
     """Convert a value of a column to a match winning chance."""
     cubeless = solved.columns.states[place] is columns.CUBELESS
-    add, times = columns.dead_cube_scale(score, 0, score.state) if cubeless else (0.0, 1.0)
+    add, times = columns.dead_cube_scale(score, score.state) if cubeless else (0.0, 1.0)
     return (1 + add + times * value) / 2
 
 

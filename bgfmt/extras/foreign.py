@@ -17,9 +17,9 @@ __all__ = ["MAX_INTEGER_DIGITS", "load_json", "load_json_rows", "open_text"]
 MAX_INTEGER_DIGITS = 18  # longer JSON integers are read as floats
 
 
-def open_text(path: PathLike, *, encoding: str = "utf-8", errors: str = "replace") -> TextIOWrapper:
+def open_text(path: PathLike, *, encoding: str = "utf-8") -> TextIOWrapper:
     """Open a regular file as text without newline translation; OSError at once for a FIFO, a device or a folder."""
-    return open(open_regular(path), encoding=encoding, errors=errors, newline="")
+    return open(open_regular(path), encoding=encoding, errors="replace", newline="")
 
 
 def load_json(text: str | bytes) -> Any:

@@ -315,10 +315,6 @@ class GameState:
         """Return the same state with these dice, given as (2, 1) or "21", and no pending double or resignation."""
         return replace(self, dice=pair_of_dice(dice), doubled=False, resigned=0, beavered=0)
 
-    def as_money(self) -> GameState:
-        """Return the same state without a score, as if played for money."""
-        return replace(self, length=0, scores=(0, 0), crawford=False)
-
     def _repr_svg_(self) -> str:
         value: str = notation("picture")(self)
         return value

@@ -138,14 +138,12 @@ def scale_between(lose: float, win: float) -> tuple[float, float]:
     return (win + lose) / 2, (win - lose) / 2
 
 
-def dead_cube_scale(score: Score, side: int, state: CubeState) -> tuple[float, float]:
-    """Return (add, times): add + times * x is a side's value with this cube, x its cubeless value.
+def dead_cube_scale(score: Score, state: CubeState) -> tuple[float, float]:
+    """Return (add, times): add + times * x is the value of the side on roll with this cube, x its cubeless value.
 
     The cube is dead (nobody may double any more), no gammon is possible, and values are 2 * MWC - 1.
     """
-    return scale_between(
-        value_of_points(score, side, -state.value), value_of_points(score, side, state.value)
-    )
+    return scale_between(value_of_points(score, 0, -state.value), value_of_points(score, 0, state.value))
 
 
 def money_columns(*, jacoby: bool = False, gammons: bool = True) -> Columns:

@@ -182,8 +182,8 @@ class _Held(Sink):
 class MemorySink(_Held):
     """Bytes in memory; `data`, if given, are the first ones."""
 
-    def __init__(self, data: bytes = b"", name: str = "<memory>") -> None:
-        super().__init__(name)
+    def __init__(self, data: bytes = b"") -> None:
+        super().__init__("<memory>")
         self._data = bytearray(data)
         self.written = len(data)
 
@@ -213,8 +213,8 @@ class ComparingSink(_Held):
     are dropped.
     """
 
-    def __init__(self, stored: bytes | memoryview, name: str = "<compared>") -> None:
-        super().__init__(name)
+    def __init__(self, stored: bytes | memoryview) -> None:
+        super().__init__("<compared>")
         self.stored = np.frombuffer(stored, np.uint8)
         self._found: dict[int, tuple[bytes, bytes]] = {}
 

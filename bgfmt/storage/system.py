@@ -95,13 +95,13 @@ def reserve(fd: int, size: int) -> None:
         write_at(fd, zeros[: size - at], at)
 
 
-def drop_pages(mapped: mmap.mmap, start: int = 0, size: int | None = None) -> None:
-    """Drop pages of a map from this process's memory (MADV_DONTNEED), if the system can.
+def drop_pages(mapped: mmap.mmap) -> None:
+    """Drop the pages of a map from this process's memory (MADV_DONTNEED), if the system can.
 
-    start, size : the bytes to drop, by default all. They stay in the system's cache.
+    They stay in the system's cache.
     """
     if hasattr(mapped, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
-        mapped.madvise(mmap.MADV_DONTNEED, start, len(mapped) - start if size is None else size)
+        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def will_need(mapped: mmap.mmap, start: int, size: int) -> None:

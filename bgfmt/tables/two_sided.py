@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -103,9 +103,8 @@ class Equities(PairRecord):
 
 
 def ends(
-    start: int, rows: Array, won: Any, lost: Any, differs: Callable[..., Any] = np.not_equal,
-    points: tuple[str, str] = ("", ""),
-) -> Iterator[Breach]:  # fmt: skip
+    start: int, rows: Array, won: Any, lost: Any, points: tuple[str, str] = ("", "")
+) -> Iterator[Breach]:
     """Check pairs in which a side has no chequers left; yield a `Breach` for games won, and one for games lost.
 
     A side on roll without chequers (row 0 of the table) has won; against such a side (column 0) it has lost.
@@ -118,15 +117,13 @@ def ends(
         Stored equities, (rows, them, columns).
     won, lost
         The stored values expected, scalars or arrays that broadcast to a row.
-    differs
-        Compares stored with expected values.
     points
         What to add to the two messages, such as the number of points won.
     """
     first = np.arange(start, start + len(rows)) == 0
-    bad = first & (start == 0 and bool(differs(rows[0], won).any()))
+    bad = first & (start == 0 and bool((rows[0] != won).any()))
     yield Breach("won", bad, f"a side without chequers has won{points[0]}")
-    over = differs(rows[:, 0], lost).any(axis=1) & ~first
+    over = (rows[:, 0] != lost).any(axis=1) & ~first
     yield Breach("lost", over, f"a side whose opponent has no chequers left has lost{points[1]}")
 
 

@@ -101,10 +101,6 @@ class Report:
     def _repr_html_(self) -> str:
         return "".join(_in_html(*block) for block in _blocks(self.as_dict()))
 
-    def findings_of(self, check: str) -> list[Finding]:
-        """Return the findings and notes of one level, such as "structure", "digest", "sense" or "recurrence"."""
-        return [finding for finding in self.findings if finding.rule.check == check]
-
     def raise_for_findings(self) -> Report:
         """Return the report itself, or raise VerificationError with the verdict if `ok` is false."""
         if not self.ok:

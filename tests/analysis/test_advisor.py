@@ -215,14 +215,13 @@ def test_without_any_database_the_default_tables_are_made_once(
 
 @pytest.mark.slow
 def test_default_tables_that_cannot_be_kept_serve_once(
-    machine: Path, monkeypatch: pytest.MonkeyPatch
+    machine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (machine / "data").write_text("a file where a folder should be")
-    said: list[str] = []
-    with libraries.open_default(said.append) as library:
+    with libraries.open_default() as library:
         assert len(library) == 2
         assert Advisor(library).cube(GameState.of(HERE)).action == "Double, take"
-    assert len(said) == 1
+    assert capsys.readouterr().err.count("solving") == 1
 
 
 def test_tables_in_gnubgs_folder_of_the_user_are_used(machine: Path) -> None:
@@ -240,7 +239,7 @@ def test_gnubgs_own_are_used_and_completed(machine: Path) -> None:
     (machine / "gnubg").mkdir()
     shutil.copy(GOLDEN / "ts_06x04.bd", machine / "gnubg" / "gnubg_ts0.bd")
     (machine / "gnubg" / "gnubg_ts.bd").write_bytes((GOLDEN / "ts_06x04.bd").read_bytes()[:5000])
-    with libraries.open_default(lambda line: None) as library:
+    with libraries.open_default() as library:
         assert [(type(t), t.chequers) for t in library.tables] == [(TwoSided, 4), (OneSided, 15)]
         assert len(library.notes) == 1
         assert "gnubg_ts.bd" in library.notes[0]

@@ -171,7 +171,7 @@ def test_dead_cubes_need_no_column(
     expected = solving.solve(solving.plan(position, len(few)), few).start().on_roll
     for state, value in zip(all_states.states, values, strict=True):
         assert state is not None
-        add, times = (0.0, 1.0) if state in few.states else columns.dead_cube_scale(score, 0, state)
+        add, times = (0.0, 1.0) if state in few.states else columns.dead_cube_scale(score, state)
         assert abs(add + times * expected[few.place(state)] - value) < 1e-13
 
 

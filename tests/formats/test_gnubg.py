@@ -24,7 +24,6 @@ from bgfmt.storage import Source, open_source
 from tests.conftest import GOLDEN
 
 FILES = sorted((GOLDEN / "gnubg").glob("*.bd"))
-TWINS = [(p, chequer) for p in ("os_p01", "os_p02", "os_p03") for chequer in ("", "g")]
 
 
 def same(a: Path, b: Path) -> bool:

@@ -39,7 +39,6 @@ def test_a_state_is_seen_by_the_player_on_roll() -> None:
     assert GameState.of(HERE).away is None
     assert GameState.of(HERE, doubled=True).kind == "take"
     assert GameState.of(HERE, resigned=1).kind == "resignation"
-    assert state.as_money().money
     assert state.before_roll().kind == "cube"
     assert GameState.of(HERE, away=(1, 3), crawford=True).post_crawford is False
     assert GameState.of(HERE, away=(1, 1)).post_crawford is False

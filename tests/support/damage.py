@@ -195,7 +195,6 @@ KINDS: dict[str, Damage] = {
         zeros, hole, bare, page, twice, copied, reversed_words,
     )
 }  # fmt: skip
-ONCE = ("zeros", "bare", "swapped_bytes")  # of which there is one way only
 
 
 def damaged(original: bytes, kind: str, seed: int, other: bytes) -> bytes:

@@ -60,7 +60,7 @@ def test_a_single_altered_entry_is_named_first(golden: Path, tmp_path: Path, nam
         path.write_bytes(data)
         report = bgfmt.verify(path)
         assert (report.wrong, report.inherited) == (1, 0)
-        finding = report.findings_of("recurrence")[0]
+        finding = next(one for one in report.findings if one.rule.check == "recurrence")
         assert finding.entry == (at - 40) // width
         assert finding.offset == at - (at - 40) % width
         start = 40 + (at - 40) // width * width

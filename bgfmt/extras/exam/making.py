@@ -295,14 +295,13 @@ def from_table(
 QuestionSpec = tuple[int, GameState, str, float]
 
 
-def solve_questions(asked: Iterable[QuestionSpec], limit: int = LIMIT) -> Exam:
-    """Solve single questions and return them as a set.
+def solve_questions(asked: Iterable[QuestionSpec]) -> Exam:
+    """Solve single questions and return them as a set; those that need more than `LIMIT` are skipped.
 
     Parameters
     ----------
     asked : (kind, state, stratum, weight) of each question: index into `KINDS`, the state, the name of a group for
         reports, and how often the question comes up in practice.
-    limit : pairs of boards times cube states that may be solved for one question. Questions beyond it are skipped.
 
     Raises
     ------
@@ -316,8 +315,8 @@ def solve_questions(asked: Iterable[QuestionSpec], limit: int = LIMIT) -> Exam:
         """Return the exact solution of a position (at a score if given), None if it is beyond the limit."""
         with suppress(NotCoveredError, PositionError):
             if score is None:
-                return solve_money(position, limit=limit)
-            return solve_match(position, score, limit=limit)
+                return solve_money(position, limit=LIMIT)
+            return solve_match(position, score, limit=LIMIT)
         return None
 
     for kind, state, stratum, weight in asked:

@@ -142,11 +142,11 @@ class CheckedIteration:
         that further sweeps skip them.
     """
 
-    def __init__(self, chequers: int, *, divide: bool = False, exact: bool = False, threads: int = 1) -> None:
+    def __init__(self, chequers: int, *, exact: bool = False, threads: int = 1) -> None:
         """Build the state before the first sweep.
 
-        divide : divide sums by 36 instead of multiplying by the reciprocal. exact : compute in float64, with a side
-        that cannot move leaving everything as it was, which makehyper gets wrong.
+        exact : compute in float64, with a side that cannot move leaving everything as it was, which makehyper gets
+        wrong.
         """
         self.chequers = chequers
         self.exact = exact
@@ -159,8 +159,8 @@ class CheckedIteration:
         ends = ends_of(boards, chequers, width)
         turned = np.zeros_like(self.values)
         lists = list_plays(boards, threads)
-        self.state = kernels.CheckState(lists, self.values, turned, self.kinds, ends, divide, exact)
-        self.begin_again(divide=divide)
+        self.state = kernels.CheckState(lists, self.values, turned, self.kinds, ends, False, exact)
+        self.begin_again(divide=False)
 
     def begin_again(self, *, divide: bool) -> None:
         """Restore the state before the first sweep.

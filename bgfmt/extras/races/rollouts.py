@@ -448,7 +448,7 @@ def _columns_for(state: GameState, score: Score | None) -> tuple[Columns, dict[s
     cubes = columns.match_columns(score, gammons=position.gammons)
     place = cubes.place(score.state)
     dead = cubes.states[place] is columns.CUBELESS
-    add, times = columns.dead_cube_scale(score, 0, score.state) if dead else (0.0, 1.0)
+    add, times = columns.dead_cube_scale(score, score.state) if dead else (0.0, 1.0)
     asked = {"no_double": _Start(place, (1 + add) / 2, times / 2)}
     if columns.CUBELESS in cubes.states:
         asked["cubeless"] = _Start(cubes.states.index(columns.CUBELESS))

@@ -64,7 +64,8 @@ def test_the_lowest_bits_of_hypergammon_stuck(golden: Path, tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_hypergammon_of_a_build_with_true_division(tmp_path: Path) -> None:
-    iteration = recurrence.CheckedIteration(1, divide=True)
+    iteration = recurrence.CheckedIteration(1)
+    iteration.begin_again(divide=True)
     while iteration.sweep() > 1e-5:
         pass
     path = tmp_path / "hyper1.bd"

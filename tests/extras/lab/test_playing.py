@@ -153,7 +153,7 @@ def test_bkg_beats_the_random_mover() -> None:
 @pytest.mark.slow
 def test_dice_that_end_are_an_error() -> None:
     with pytest.raises(FormatError, match="needs another roll"):
-        referee.play_game((BKG, BKG), Listed([(3, 1), (6, 5)]))
+        referee.play_game((BKG, BKG), Listed([(3, 1), (6, 5)], "the dice"))
 
 
 # -- a person ------------------------------------------------------------------------------------------------

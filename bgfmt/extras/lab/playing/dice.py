@@ -55,7 +55,7 @@ class Seeded(Dice):
 class Listed(Dice):
     """Rolls of a list, one after another through all games; FormatError when none is left."""
 
-    def __init__(self, rolls: Iterable[Roll], name: str = "the dice") -> None:
+    def __init__(self, rolls: Iterable[Roll], name: str) -> None:
         self.name = name
         self.used = 0
         self._rolls: Iterator[Roll] = iter(rolls)

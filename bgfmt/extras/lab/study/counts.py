@@ -114,7 +114,7 @@ def ward(us: ArrayLike, them: ArrayLike) -> Integers:
     >>> int(ward([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2])) / 20
     -0.7
     """
-    own, other = (_relative_count(a, b, chequer=4, crossover=1, pip=2) for a, b in ((us, them), (them, us)))
+    own, other = (_relative_count(a, b, chequer=4, pip=2) for a, b in ((us, them), (them, us)))
     return np.asarray(10 * other - 11 * own)
 
 
@@ -127,14 +127,14 @@ def isight(us: ArrayLike, them: ArrayLike) -> Integers:
     >>> int(isight([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2])) / 6
     -3.8333333333333335
     """
-    own, other = (_relative_count(a, b, chequer=1, crossover=1, pip=1) for a, b in ((us, them), (them, us)))
+    own, other = (_relative_count(a, b, chequer=1, pip=1) for a, b in ((us, them), (them, us)))
     return np.asarray(6 * other - 7 * own)
 
 
-def _relative_count(us: ArrayLike, them: ArrayLike, *, chequer: int, crossover: int, pip: int) -> Integers:
+def _relative_count(us: ArrayLike, them: ArrayLike, *, chequer: int, pip: int) -> Integers:
     """Return the count of one side against the other, as `ward` and `isight` have it.
 
-    chequer, crossover : what each in excess adds, in units of which `pip` make a pip.
+    chequer : what each in excess adds, in units of which `pip` make a pip; a crossover in excess adds one.
     """
     own = of_chequers(us)
     other = of_chequers(them)
@@ -143,7 +143,7 @@ def _relative_count(us: ArrayLike, them: ArrayLike, *, chequer: int, crossover: 
     gaps = ((own[..., 3:HOME] == 0) & (other[..., 3:HOME] > 0)).sum(axis=-1)
     excess = np.maximum(own.sum(axis=-1) - other.sum(axis=-1), 0)
     farther = np.maximum(_crossovers(own) - _crossovers(other), 0)
-    return np.asarray(pip * (pips(own) + stacked + gaps) + chequer * excess + crossover * farther)
+    return np.asarray(pip * (pips(own) + stacked + gaps) + chequer * excess + farther)
 
 
 def _crossovers(counts: Integers) -> Any:

@@ -136,17 +136,13 @@ def outcome_of(one: Found, judge: Judge) -> Outcome:
         return Unread(printable(one.path), why, type(error).__name__)
 
 
-def annotate_all(
-    found: Sequence[Found], judge: Judge, report: Report, *, progress: Progress | None = None
-) -> Iterator[Annotated]:
+def annotate_all(found: Sequence[Found], judge: Judge, report: Report) -> Iterator[Annotated]:
     """Judge files one after another, add them to `report`, and yield those that could be read.
 
     Files in a folder that are no matches are counted and ignored, unless their suffix is that of a match.
-
-    progress : called with (files done, files in all).
     """
     outcomes = (outcome_of(one, judge) for one in found)
-    yield from add_outcomes(outcomes, len(found), report, progress=progress)
+    yield from add_outcomes(outcomes, len(found), report)
 
 
 def add_outcomes(
