@@ -22,6 +22,7 @@ from bgfmt.analysis.answers import (
     COLUMNS,
     EQUAL,
     ESTIMATE,
+    HYPERGAMMON,
     TABLES_OF_PAIRS,
     Decision,
     PositionEquities,
@@ -246,27 +247,28 @@ class Advisor:
         """
         return self.sources.equities(_unfinished_state(state))
 
-    def cube(self, state: Asking, *, met_player: int | None = None) -> CubeAction:
+    def cube(
+        self, state: Asking, *, met_player: int | None = None, equities: PositionEquities | None = None
+    ) -> CubeAction:
         """Return whether to double and how to answer, with the cube where it is; in a match at its score.
 
         The action is that before the roll, dice are ignored. If a double is pending, it is about that double. Where
         the error of a table leaves the action open, it is calculated exactly unless that exceeds the limit of work;
         where the error of an estimate does, it is rolled out unless rollouts are off.
 
-        met_player : as in `score`. PositionError if the game is over; NotCoveredError if no source covers the
-        position.
+        met_player : as in `score`. equities : for money, those that `equities` returned for this position, if known.
+        PositionError if the game is over; NotCoveredError if no source covers the position.
         """
         state = _unfinished_state(state)
-        hyper = self.sources.hypergammon(state)
-        if hyper is None:
-            choose.check_race(state.position)
         if not state.money:
             from bgfmt.analysis import at_score
 
+            self.sources.hypergammon(state)  # raises for hypergammon, which has money equities only
+            choose.check_race(state.position)
             return at_score.cube(self.sources, state, self.score(state, met_player=met_player))
-        found = self.equities(state)
+        found = equities or self.sources.equities(state)
         action = _action(found, state)
-        if hyper is not None or action.error is None or action.exact or action.decided:
+        if found.source == HYPERGAMMON or action.error is None or action.exact or action.decided:
             return action
         estimated = found.source == ESTIMATE
         better = self.roll_out(state) if estimated else self.sources.exact_equities(state)

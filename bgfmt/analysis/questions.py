@@ -419,15 +419,18 @@ def cube(
         decided = advisor.cube(state, met_player=met_player).match
         assert decided is not None
         return MatchCubeAnswer(state=state, action=decided, insight=find_insight(decided))
-    state = advisor.with_chequers(state)
-    centered, owned = (advisor.cube(replace(state, cube_owner=owner)) for owner in (None, state.turn))
+    equities = advisor.equities(state)
+    if equities.source == HYPERGAMMON:
+        state = advisor.with_chequers(state)
+    centered, owned = (
+        advisor.cube(replace(state, cube_owner=owner), equities=equities) for owner in (None, state.turn)
+    )
     both: dict[str, CubeAction] = {"centered": centered, "owned": owned}
-    action = both.get(state.owner) or advisor.cube(state)
+    action = both.get(state.owner) or advisor.cube(state, equities=equities)
     rolled_out = advisor.roll_out(state) if action.source == ROLLOUT else None
-    equities = rolled_out or advisor.equities(state)
     return CubeAnswer(
         state=state,
-        equities=equities,
+        equities=rolled_out or equities,
         action=action,
         insight=find_insight(action),
         centered_cube=centered,

@@ -205,7 +205,6 @@ class Sources:
         self.oracle = oracle
         self.limits = Limits.of(limit)
         self.results = ResultCache()
-        self._last: tuple[tuple[Position, bool], PositionEquities] | None = None
 
     @property
     def tables(self) -> list[Table]:
@@ -240,8 +239,9 @@ class Sources:
         """
         position = state.position
         began = state.chequers
-        tables = of_kind(self.tables, HyperSides)  # type: ignore[type-abstract]
-        alone = len(tables) == len(self.tables) > 0
+        named = self.tables
+        tables = of_kind(named, HyperSides)  # type: ignore[type-abstract]
+        alone = len(tables) == len(named) > 0
         if began == MAX_CHEQUERS and not alone:
             if tables and position.contact:
                 why = f"{CONTACT}; a hypergammon table answers only if it is the only one named"
@@ -254,7 +254,7 @@ class Sources:
             return None
         if not fitting:
             wanted = f"a game of {began} chequers" if began < MAX_CHEQUERS else ""
-            raise choose.not_covered(self.tables, position.us, position.them, wanted=wanted)
+            raise choose.not_covered(named, position.us, position.them, wanted=wanted)
         table = max(fitting, key=lambda t: (t.chequers, t.exact))
         if not state.money:
             name = self.library.name(table)
@@ -279,16 +279,10 @@ class Sources:
         hyper = self.hypergammon(state)
         if hyper is not None:
             return self._of_hypergammon(hyper, state)
-        key = (position, bool(state.jacoby))
-        last = self._last
-        if last is not None and last[0] == key:  # an answer about the cube looks it up three times
-            return last[1]
         choose.check_race(position)
         stored = self._pairs(state)
         if stored is not None:
-            equities = self._stored_equities(stored, position)
-            self._last = key, equities  # another thread may replace it at once
-            return equities
+            return self._stored_equities(stored, position)
         solved = self._solved_or_estimated(state)
         if solved is None:
             raise self.refusal(position)
@@ -307,11 +301,11 @@ class Sources:
         Where gammons are possible a table that counts them comes first.
         """
         position = state.position
-        jacoby = bool(state.jacoby)
-        counting = choose.counting_for(self.tables, position, jacoby=jacoby, results=results)
+        tables = self.tables
+        counting = choose.counting_for(tables, position, jacoby=bool(state.jacoby), results=results)
         if counting is not None and position.gammons:
             return counting
-        return choose.two_sided_for(self.tables, position, cubeful=cubeful, results=results) or counting
+        return choose.two_sided_for(tables, position, cubeful=cubeful, results=results) or counting
 
     def _stored_equities(self, table: StoredEquities, position: Position) -> PositionEquities:
         """Look up a position in a two-sided table that covers it."""

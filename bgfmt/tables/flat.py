@@ -8,56 +8,22 @@ uses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from math import prod
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.game.identifiers.gnubg_id import write_pair_ids
-from bgfmt.tables.rows import Array, Rows
+from bgfmt.tables.base import Table
+from bgfmt.tables.rows import Array
 
-__all__ = ["ID_LENGTH", "Flat", "Named", "Piece", "StoredTable", "columns", "pieces", "stored_names"]
+__all__ = ["ID_LENGTH", "Flat", "Piece", "columns", "pieces", "stored_names"]
 
 
 ID_LENGTH = 14
-
-
-class Named(Protocol):
-    """A column of a table as these functions read it."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def unit(self) -> str: ...
-
-
-class StoredTable(Protocol):
-    """What these functions read of a `bgfmt.tables.Table`, which is built on them."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def sides(self) -> int: ...
-    @property
-    def points(self) -> int: ...
-    @property
-    def chequers(self) -> int: ...
-    @property
-    def release(self) -> Callable[[], None] | None: ...
-
-    @property
-    def exact(self) -> bool: ...
-    @property
-    def positions(self) -> int: ...
-    @property
-    def columns(self) -> Sequence[Named]: ...
-    def arrays(self) -> dict[str, Rows]: ...
-    def blocks(self) -> Iterator[tuple[slice, dict[str, Array]]]: ...
-    def counts(self, numbers: NDArray[np.int64]) -> NDArray[np.int8]: ...
-    def flat_values(self, numbers: NDArray[np.int64], block: dict[str, Array]) -> Iterator[Array]: ...
 
 
 class Flat(NamedTuple):
@@ -74,7 +40,7 @@ class Flat(NamedTuple):
     place: int = 0
 
 
-def columns(table: StoredTable) -> list[Flat]:
+def columns(table: Table) -> list[Flat]:
     """List the plain columns of a table as a data frame has them, one number each.
 
     In order: position number, Position ID, chequers on each point, stored numbers, values.
@@ -93,7 +59,7 @@ def columns(table: StoredTable) -> list[Flat]:
     return out + [Flat(c.name, "value", kind, "", k) for k, c in enumerate(table.columns)]
 
 
-def stored_names(table: StoredTable, name: str, width: int) -> list[str]:
+def stored_names(table: Table, name: str, width: int) -> list[str]:
     """Return the column names for the `width` stored numbers of array `name`.
 
     "stored_" and a column's name if the array has one number for each equity or probability, else "stored_NAME_k".
@@ -107,9 +73,7 @@ def stored_names(table: StoredTable, name: str, width: int) -> list[str]:
 class Piece:
     """Some rows of a table, with all their entries, as columns; computed on demand."""
 
-    def __init__(
-        self, table: StoredTable, rows: slice, block: dict[str, Array], them: NDArray[np.int8]
-    ) -> None:
+    def __init__(self, table: Table, rows: slice, block: dict[str, Array], them: NDArray[np.int8]) -> None:
         self.table = table
         self.rows = rows
         self.block = block
@@ -164,7 +128,7 @@ class Piece:
             yield (array.view(column.dtype).reshape(-1).astype(str) if text else array).tolist()
 
 
-def pieces(table: StoredTable, entries: int) -> Iterator[Piece]:
+def pieces(table: Table, entries: int) -> Iterator[Piece]:
     """Iterate over the table in pieces of whole rows, of about `entries` entries each, by position number.
 
     Pages of a mapped file are freed after each piece.

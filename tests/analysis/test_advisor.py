@@ -18,7 +18,7 @@ import bgfmt
 from bgfmt import GameState, Position, Side, met
 from bgfmt.analysis import Advisor, Library
 from bgfmt.analysis import library as libraries
-from bgfmt.analysis.sources import ASKED, Limits, Sources
+from bgfmt.analysis.sources import ASKED, Limits
 from bgfmt.cli import run
 from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.files import gnubg_folders as folders
@@ -432,18 +432,3 @@ def test_a_match_table_answers_for_every_dead_cube() -> None:
     rounded = stored.cube(GameState.of(position, away=(2, 3)))
     assert (rounded.source, rounded.may_double) == ("match-score", True)
     assert not rounded.sure  # the error of float32 is measured, not proved
-
-
-class Overtaken(Sources):
-    """Another thread keeps its answer as soon as this one has kept its own."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        other = Position.parse("2 / 2")
-        super().__setattr__(name, (other, None) if name == "_last" and value is not None else value)
-
-
-def test_an_answer_kept_for_the_next_question_is_not_that_of_another_thread():
-    asked = GameState.of(Position.parse("1 / 1"))
-    answer = Overtaken(Library.of([stored_two_sided()])).equities(asked)
-    assert answer is not None
-    assert answer.position == asked.position
