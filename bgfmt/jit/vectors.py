@@ -12,6 +12,7 @@ from bgfmt.jit.lanes import LANES, LEAST, LEAST_WIDE, PANEL, ROWS
 ir: Any = import_module("llvmlite.ir")
 types: Any = import_module("numba.types")
 extending: Any = import_module("numba.extending")
+cgutils: Any = import_module("numba.core.cgutils")
 Decorator = Callable[[Callable[..., Any]], Any]
 intrinsic: Decorator = extending.intrinsic
 overload: Callable[[Any], Decorator] = extending.overload
@@ -46,29 +47,15 @@ def _adder(number: Any, least: int) -> Any:
             rows, stride, at, results, begin, end, total, shift = args
             places, numbers = (builder.inttoptr(array, I32.as_pointer()) for array in (at, results))
             sums = builder.inttoptr(total, wide.as_pointer())
-            before = builder.block
-            loop = builder.append_basic_block("rows")
-            after = builder.append_basic_block("sum")
-            lowest = ir.Constant(kind, [least] * LANES)
-            builder.cbranch(builder.icmp_signed("<", begin, end), loop, after)
-            builder.position_at_end(loop)
-            q = builder.phi(I64)
-            best = builder.phi(kind)
-            place_of = builder.sext(builder.load(builder.gep(numbers, [q])), I64)
-            place = builder.sext(builder.load(builder.gep(places, [place_of])), I64)
-            row = builder.inttoptr(builder.add(rows, builder.mul(place, stride)), kind.as_pointer())
-            value = builder.load(row, align=number.width // 8)
-            better = builder.select(builder.icmp_signed(">", value, best), value, best)
-            following = builder.add(q, ir.Constant(I64, 1))
-            q.add_incoming(begin, before)
-            q.add_incoming(following, loop)
-            best.add_incoming(lowest, before)
-            best.add_incoming(better, loop)
-            builder.cbranch(builder.icmp_signed("<", following, end), loop, after)
-            builder.position_at_end(after)
-            greatest = builder.phi(kind)
-            greatest.add_incoming(lowest, before)
-            greatest.add_incoming(better, loop)
+            best = cgutils.alloca_once_value(builder, ir.Constant(kind, [least] * LANES))
+            with cgutils.for_range(builder, end, begin) as loop:
+                place_of = builder.sext(builder.load(builder.gep(numbers, [loop.index])), I64)
+                place = builder.sext(builder.load(builder.gep(places, [place_of])), I64)
+                row = builder.inttoptr(builder.add(rows, builder.mul(place, stride)), kind.as_pointer())
+                value = builder.load(row, align=number.width // 8)
+                before = builder.load(best)
+                builder.store(builder.select(builder.icmp_signed(">", value, before), value, before), best)
+            greatest = builder.load(best)
             greatest_wide = greatest if number is I32 else builder.sext(greatest, wide)
             weighted = builder.shl(greatest_wide, _splat(builder, builder.trunc(shift, I32), wide))
             builder.store(builder.add(builder.load(sums, align=4), weighted), sums, align=4)
@@ -111,30 +98,22 @@ def _multiply(number: Any, lanes: int, panel: int, step: Callable[..., Any]) -> 
             starts = [builder.add(left, builder.mul(stride, ir.Constant(I64, r))) for r in range(ROWS)]
             rows = [builder.inttoptr(start, number.as_pointer()) for start in starts]
             columns, to = (builder.inttoptr(array, kind.as_pointer()) for array in (right, out))
-            before = builder.block
-            loop = builder.append_basic_block("products")
-            after = builder.append_basic_block("sums")
-            builder.cbranch(builder.icmp_signed("<", ir.Constant(I64, 0), steps), loop, after)
-            builder.position_at_end(loop)
-            k = builder.phi(I64)
-            totals = [builder.phi(kind) for _ in range(ROWS * many)]
-            first = builder.mul(k, ir.Constant(I64, many))
-            places = [builder.gep(columns, [builder.add(first, ir.Constant(I64, v))]) for v in range(many)]
-            parts = [builder.load(place, align=align) for place in places]
-            ones = [_splat(builder, builder.load(builder.gep(row, [k]), align=align), kind) for row in rows]
-            sums = [step(builder, total, ones[x // many], parts[x % many]) for x, total in enumerate(totals)]
-            following = builder.add(k, ir.Constant(I64, 1))
-            k.add_incoming(ir.Constant(I64, 0), before)
-            k.add_incoming(following, loop)
-            builder.cbranch(builder.icmp_signed("<", following, steps), loop, after)
-            builder.position_at_end(after)
-            ends = [builder.phi(kind) for _ in totals]
-            for total, one, end in zip(totals, sums, ends, strict=True):
-                for phi in (total, end):
-                    phi.add_incoming(ir.Constant(kind, None), before)
-                    phi.add_incoming(one, loop)
-            for x, end in enumerate(ends):
-                builder.store(end, builder.gep(to, [ir.Constant(I64, x)]), align=align)
+            zero = ir.Constant(kind, None)
+            totals = [cgutils.alloca_once_value(builder, zero) for _ in range(ROWS * many)]
+            with cgutils.for_range(builder, steps) as loop:
+                first = builder.mul(loop.index, ir.Constant(I64, many))
+                places = [
+                    builder.gep(columns, [builder.add(first, ir.Constant(I64, v))]) for v in range(many)
+                ]
+                parts = [builder.load(place, align=align) for place in places]
+                numbers = [builder.load(builder.gep(row, [loop.index]), align=align) for row in rows]
+                ones = [_splat(builder, one, kind) for one in numbers]
+                for x, total in enumerate(totals):
+                    added = step(builder, builder.load(total), ones[x // many], parts[x % many])
+                    builder.store(added, total)
+            for x, total in enumerate(totals):
+                place = builder.gep(to, [ir.Constant(I64, x)])
+                builder.store(builder.load(total), place, align=align)
             return context.get_dummy_value()
 
         return types.void(*[types.int64] * 5), generate
