@@ -67,31 +67,23 @@ def negate_for_opponent(stored: Any, columns: int, gammons: bool, out: Any) -> N
     out
         (places * columns,) int16, filled with the negated values.
     """
-    if gammons:
-        for j in range(stored.size // columns):
-            at = columns * j
-            out[at] = np.int16(32768 - np.int32(stored[at]))
-            if columns == 4:
-                e1 = np.int32(stored[at + 1]) - 32768
-                e2 = np.int32(stored[at + 2]) - 32768
-                e3 = np.int32(stored[at + 3]) - 32768
-                out[at + 1] = np.int16(-e3)
-                out[at + 2] = np.int16(-cube_of_gammons(e2, e3))
-                out[at + 3] = np.int16(-cube_of_gammons(e1, e3))
-        return
+    more = np.int32(gammons)  # the complement of a number is its negative less 1
     if columns == 1:
         for i in range(stored.size):
-            out[i] = np.int16(~(np.int32(stored[i]) - 32768))
+            out[i] = np.int16(~(np.int32(stored[i]) - 32768) + more)
         return
     for j in range(stored.size // 4):
-        e0 = np.int32(stored[4 * j]) - 32768
-        e1 = np.int32(stored[4 * j + 1]) - 32768
-        e2 = np.int32(stored[4 * j + 2]) - 32768
-        e3 = np.int32(stored[4 * j + 3]) - 32768
-        out[4 * j] = np.int16(~e0)
-        out[4 * j + 1] = np.int16(~e3)
-        out[4 * j + 2] = np.int16(~cube(e2, e3))
-        out[4 * j + 3] = np.int16(~cube(e1, e3))
+        at = 4 * j
+        e0 = np.int32(stored[at]) - 32768
+        e1 = np.int32(stored[at + 1]) - 32768
+        e2 = np.int32(stored[at + 2]) - 32768
+        e3 = np.int32(stored[at + 3]) - 32768
+        centered = cube_of_gammons(e2, e3) if gammons else cube(e2, e3)
+        owned = cube_of_gammons(e1, e3) if gammons else cube(e1, e3)
+        out[at] = np.int16(~e0 + more)
+        out[at + 1] = np.int16(~e3 + more)
+        out[at + 2] = np.int16(~centered + more)
+        out[at + 3] = np.int16(~owned + more)
 
 
 @njit(f"u2.1C, i2.1C, i2.2C, i4.1C, i8, {ROLL_RESULTS}, i8, i8, b1")
