@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -12,7 +13,6 @@ from bgfmt.jit.lanes import LANES, LEAST, LEAST_WIDE, PANEL, ROWS
 ir: Any = import_module("llvmlite.ir")
 types: Any = import_module("numba.types")
 extending: Any = import_module("numba.extending")
-cgutils: Any = import_module("numba.core.cgutils")
 Decorator = Callable[[Callable[..., Any]], Any]
 intrinsic: Decorator = extending.intrinsic
 overload: Callable[[Any], Decorator] = extending.overload
@@ -23,6 +23,31 @@ def _splat(builder: Any, value: Any, kind: Any) -> Any:
     """Return a vector with all elements equal to one number."""
     one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(I32, 0))
     return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count))
+
+
+def _variable(builder: Any, value: Any) -> Any:
+    """Return the address of a variable with this first value; LLVM keeps it in registers."""
+    with builder.goto_entry_block():
+        address = builder.alloca(value.type)
+    builder.store(value, address)
+    return address
+
+
+@contextmanager
+def _loop(builder: Any, first: Any, last: Any) -> Iterator[Any]:
+    """Generate a loop over what the block generates; yield its index, which runs from `first` to `last` - 1."""
+    before = builder.block
+    body = builder.append_basic_block("loop")
+    after = builder.append_basic_block("after")
+    builder.cbranch(builder.icmp_signed("<", first, last), body, after)
+    builder.position_at_end(body)
+    index = builder.phi(I64)
+    yield index
+    following = builder.add(index, ir.Constant(I64, 1))
+    index.add_incoming(first, before)
+    index.add_incoming(following, builder.block)
+    builder.cbranch(builder.icmp_signed("<", following, last), body, after)
+    builder.position_at_end(after)
 
 
 def _adder(number: Any, least: int) -> Any:
@@ -47,9 +72,9 @@ def _adder(number: Any, least: int) -> Any:
             rows, stride, at, results, begin, end, total, shift = args
             places, numbers = (builder.inttoptr(array, I32.as_pointer()) for array in (at, results))
             sums = builder.inttoptr(total, wide.as_pointer())
-            best = cgutils.alloca_once_value(builder, ir.Constant(kind, [least] * LANES))
-            with cgutils.for_range(builder, end, begin) as loop:
-                place_of = builder.sext(builder.load(builder.gep(numbers, [loop.index])), I64)
+            best = _variable(builder, ir.Constant(kind, [least] * LANES))
+            with _loop(builder, begin, end) as q:
+                place_of = builder.sext(builder.load(builder.gep(numbers, [q])), I64)
                 place = builder.sext(builder.load(builder.gep(places, [place_of])), I64)
                 row = builder.inttoptr(builder.add(rows, builder.mul(place, stride)), kind.as_pointer())
                 value = builder.load(row, align=number.width // 8)
@@ -99,14 +124,14 @@ def _multiply(number: Any, lanes: int, panel: int, step: Callable[..., Any]) -> 
             rows = [builder.inttoptr(start, number.as_pointer()) for start in starts]
             columns, to = (builder.inttoptr(array, kind.as_pointer()) for array in (right, out))
             zero = ir.Constant(kind, None)
-            totals = [cgutils.alloca_once_value(builder, zero) for _ in range(ROWS * many)]
-            with cgutils.for_range(builder, steps) as loop:
-                first = builder.mul(loop.index, ir.Constant(I64, many))
+            totals = [_variable(builder, zero) for _ in range(ROWS * many)]
+            with _loop(builder, ir.Constant(I64, 0), steps) as k:
+                first = builder.mul(k, ir.Constant(I64, many))
                 places = [
                     builder.gep(columns, [builder.add(first, ir.Constant(I64, v))]) for v in range(many)
                 ]
                 parts = [builder.load(place, align=align) for place in places]
-                numbers = [builder.load(builder.gep(row, [loop.index]), align=align) for row in rows]
+                numbers = [builder.load(builder.gep(row, [k]), align=align) for row in rows]
                 ones = [_splat(builder, one, kind) for one in numbers]
                 for x, total in enumerate(totals):
                     added = step(builder, builder.load(total), ones[x // many], parts[x % many])
