@@ -132,7 +132,7 @@ def names(position: Position) -> None:
     with bgfmt.annotate.Judge([], met=met) as judge:
         judged = [bgfmt.annotate.judge_match(match, judge) for match in bgfmt.matches.read(MATCH, "m")]
     report = bgfmt.annotate.Report(judged)
-    print([(total.name, total.errors, total.rate) for total in report.totals], report.worst(1))
+    print([(total.name, total.errors, total.error_rate) for total in report.totals], report.worst(1))
     try:
         Side(99)
     except bgfmt.errors.PositionError as error:
