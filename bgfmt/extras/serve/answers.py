@@ -214,7 +214,7 @@ class Answers:
         """Compile, load and build what queries need, so that the first ones do not wait for it."""
         for held in self.holdings:
             for route in ("lookup", "race", "play"):
-                with contextlib.suppress(Refusal):
+                with contextlib.suppress(Refusal, OSError):  # of a table on another server, too
                     self.answer(route, Question(position="1/1", table=held.name, roll="61", settle=False))
         if self.settle != 0:
             race = Position(Side(1, 1), Side(1))
@@ -318,7 +318,8 @@ class Answers:
         every = of_kind(tables, HyperSides)  # type: ignore[type-abstract]
         best = best or next((one for one in every if one.covers(asked) is None), None)
         if best is None:
-            raise choose.not_covered(tables, *sides, wanted="anything of it")
+            wanted = "one side alone" if isinstance(asked, Side) else "anything of it"
+            raise choose.not_covered(tables, *sides, wanted=wanted)
         self._best_by_size[key] = next(one for one in self.holdings if one.table is best)
         return self._best_by_size[key]
 

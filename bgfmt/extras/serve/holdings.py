@@ -118,8 +118,8 @@ def _open(text: str, taken: set[str], reading: dict[str, Any], stack: ExitStack)
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
         stack.callback(os.close, fd)
     size = sum(file.stat().st_size for file in files) or database.source.size
-    facts = [database.format.name, database.name, str(size)]
-    facts += [f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
+    facts = [database.format.name, str(size)] + ([] if files else [database.name])
+    facts += [f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
     for k in range(BLOCKS if fd is not None else 1):
         at = max(0, database.source.size - BLOCK_BYTES) * k // (BLOCKS - 1)
         facts.append(

@@ -133,6 +133,26 @@ def test_lookups(client: Client, document: Any, capsys: pytest.CaptureFixture[st
     assert client.json("/v1/lookup", position="7 7")["table"] == OS.name
 
 
+def test_one_side_where_all_tables_need_both() -> None:
+    with Holdings.open([str(TS)]) as holdings, pytest.raises(Refusal, match="does not have one side alone"):
+        Answers(holdings, settle=0).answer("lookup", Question(position="0 0 0 1 1"))
+
+
+def test_warming_goes_on_without_a_table_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ConnectionResetError
+
+    with Holdings.open([str(TS)]) as holdings:
+        answers = Answers(holdings, settle=0)
+        monkeypatch.setattr(answers, "answer", fail)
+        answers.warm()
+
+
+def test_the_fingerprint_does_not_depend_on_how_the_path_is_written() -> None:
+    with Holdings.open([str(TS), f"x={TS.parent}/../{TS.parent.name}/{TS.name}"]) as holdings:
+        assert holdings[0].fingerprint == holdings[1].fingerprint
+
+
 def test_ignored_options_are_named(client: Client, document: Any) -> None:
     """It was passed over in silence."""
     aside = f"{OS.name} is skipped: a one-sided table does not have both sides' "
