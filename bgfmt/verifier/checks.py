@@ -234,6 +234,8 @@ def _makes_sense_swapped(table: Table) -> bool:
     with contextlib.suppress(errors.BgfmtError):
         small = table.cut(chequers=min(CORNER_CHEQUERS, table.chequers))
         arrays: dict[str, Any] = {name: np.asarray(rows).byteswap() for name, rows in small.arrays().items()}
+        if all(rows.itemsize == 1 for rows in arrays.values()):  # swapping changes nothing
+            return False
         outcome = prove(replace(small, **arrays), Request())
         return outcome is not None and outcome.failing <= MAX_FAILING_SHARE * outcome.entries
     return False
