@@ -23,7 +23,7 @@ from bgfmt.cli import options
 from bgfmt.cli.sections import OTHER, SECTIONS, section_of
 from bgfmt.cli.terminal import Progress, say
 from bgfmt.errors import BgfmtError, NotCoveredError, VerificationError
-from bgfmt.tables.registry import EntryPoint, entry_points, installed_names
+from bgfmt.tables.registry import installed_names
 
 GROUP = "bgfmt.commands"
 
@@ -47,31 +47,13 @@ class Commands(options.Group):
                     formatter.write_dl(rows)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        point = entry_points(GROUP).get(cmd_name)
-        return _load_command(point) if point is not None and point.is_installed() else None
+        return options.load_command(GROUP, cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:  # click would write an empty line before it says so
             raise click.Abort from None
-
-
-def _load_command(entry: EntryPoint) -> click.Command:
-    """Return the command of an entry point; if it does not load, one that reports the reason when called."""
-    try:
-        return entry.load()  # type: ignore[no-any-return]
-    except Exception as error:  # another package may fail in any way: its command is named, the others go on
-        whose = "" if entry.value.startswith("bgfmt.") else "plugin "
-        reason = f"the {whose}command {entry.name!r} does not load: {entry.explain(error)}"
-
-    def refuse(**_: Any) -> None:
-        raise click.ClickException(reason)
-
-    return click.Command(
-        None, callback=refuse, params=[click.Argument(["words"], nargs=-1)], short_help=reason,
-        context_settings={"ignore_unknown_options": True, "help_option_names": []},
-    )  # fmt: skip
 
 
 EPILOG = """\b

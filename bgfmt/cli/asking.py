@@ -420,23 +420,21 @@ def explain_ignored(
         lines.append("no insight: it needs a decision at one score that is not estimated")
     if state is None or not named:
         return lines
-    player = asked.met_player
     if isinstance(answer, ScoresAnswer):
         used = map(advisor.library.name, advisor.library.tables)
         return lines + [f"{name} is skipped: the cube at all scores is calculated" for name in used]
     if isinstance(answer, PlayAnswer):
-        played = answer.first
-        wanted = "both sides' equities"
-        if played.source == "forced":
+        if answer.first.source == "forced":
             return lines
-        return lines + _explain_unused_tables(
-            advisor, played.table, state, wanted if not played.met else CHANCES, player
-        )
-    if isinstance(answer, MatchCubeAnswer):
-        return lines + _explain_unused_tables(advisor, answer.action.table, state, CHANCES, player)
-    return lines + _explain_unused_tables(
-        advisor, answer.equities.table, state, "both sides' cubeful equities", player
-    )
+        table = answer.first.table
+        wanted = CHANCES if answer.first.met else "both sides' equities"
+    elif isinstance(answer, MatchCubeAnswer):
+        table = answer.action.table
+        wanted = CHANCES
+    else:
+        table = answer.equities.table
+        wanted = "both sides' cubeful equities"
+    return lines + _explain_unused_tables(advisor, table, state, wanted, asked.met_player)
 
 
 def explain_ignored_in_race(

@@ -64,7 +64,7 @@ STREAM = "-"  # standard input or output
 @click.option(
     "--header/--no-header", "header", default=None, help="gnubg: write the 40-byte header (default: yes)."
 )
-@click.option("--cubeless", is_flag=True, help="Two-sided: write only the cubeless equities.")
+@options.no_option("--cubeless", "cubeful", "Two-sided: write only the cubeless equities.")
 @click.option(
     "-O",
     "more",
@@ -82,10 +82,6 @@ STREAM = "-"  # standard input or output
 def convert(
     files: tuple[str, ...],
     output: str | None,
-    compressed: bool | None,
-    gammon: bool | None,
-    header: bool | None,
-    cubeless: bool,
     more: tuple[str, ...],
     dry: bool,
     described: str | None,
@@ -109,11 +105,8 @@ def convert(
       bgfmt convert parquet/* -o back/ --to gnubg
       unxz < gnubg_ts.bd.xz | bgfmt convert - - --to csv | head
     """
-    chosen: dict[str, Any] = {"compressed": compressed, "gammon": gammon, "header": header}
-    chosen = {name: value for name, value in chosen.items() if value is not None}
-    if cubeless:
-        chosen["cubeful"] = False
-    chosen |= _format_options(more)
+    switches = {name: how.pop(name) for name in options.SWITCHES}
+    chosen = {name: value for name, value in switches.items() if value is not None} | _format_options(more)
     pairs = _pairs(files, output, how["to"])
     how |= {"format": described, "dry": dry}
     if as_json and not dry and pairs[0][1] == STREAM:
@@ -165,7 +158,7 @@ def _convert_all(
         if destination == STREAM:
             continue
         if as_json:
-            made.append(options.written_fields(destination, lost=list(lost)))
+            made.append(options.written_fields(destination) | {"lost": list(lost)})
         if not quiet:
             echo_made(destination, began)
     if as_json:

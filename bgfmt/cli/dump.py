@@ -61,12 +61,22 @@ def dump(
             pieces = _list_components(table.listing, start, stop, style)
         else:
             pieces = _entries(table, options.origin(db), start, stop, style)
-        for piece in pieces:
+        for piece in _join_array(pieces) if style == "json" else pieces:
             sys.stdout.write(piece)
 
 
+def _join_array(records: Iterator[str]) -> Iterator[str]:
+    """Yield the pieces of a JSON array of these records, one a line."""
+    yield "["
+    separator = "\n"
+    for record in records:
+        yield separator + record
+        separator = ",\n"
+    yield "\n]\n"
+
+
 def _entries(table: Table, source: dict[str, Any], start: int, stop: int, style: str) -> Iterator[str]:
-    """Yield the text of entries start..stop-1 of a table, in pieces."""
+    """Yield the text of entries start..stop-1 of a table, in pieces; in JSON one record after another."""
     columns = table.columns
     who = ["us", "them"][: table.sides] if table.sides == 2 else ["side"]
     if style == "csv":
@@ -74,8 +84,6 @@ def _entries(table: Table, source: dict[str, Any], start: int, stop: int, style:
             f"{w}_{p}" if table.sides == 2 else f"point_{p}" for w in who for p in range(1, table.points + 1)
         ]
         yield ",".join(["position_number", *who, *counts, *(c.name for c in columns)]) + "\n"
-    elif style == "json":
-        yield "["
     text = "%10d  " + " / ".join(["%s"] * table.sides) + "".join(c.text for c in columns) + "\n"
     digits = "%.17g" if table.exact else "%.9g"
     line = (
@@ -83,7 +91,6 @@ def _entries(table: Table, source: dict[str, Any], start: int, stop: int, style:
     )
     shown = np.array([bool(c.text) for c in columns])
     percent = np.array([100 if c.percent else 1 for c in columns], np.float32)
-    separator = "\n"
     for begin in range(start, stop, BATCH_ENTRIES):
         numbers = np.arange(begin, min(begin + BATCH_ENTRIES, stop))
         places = np.divmod(numbers, table.positions) if table.sides == 2 else (numbers,)
@@ -103,13 +110,9 @@ def _entries(table: Table, source: dict[str, Any], start: int, stop: int, style:
             )
         else:
             rows = zip(numbers.tolist(), table.values(numbers).tolist(), strict=True)
-            records = [json.dumps(_record(table, columns, number, row) | source) for number, row in rows]
-            yield separator + ",\n".join(records)
-            separator = ",\n"
+            yield from (json.dumps(_record(table, columns, number, row) | source) for number, row in rows)
         if table.release is not None:
             table.release()
-    if style == "json":
-        yield "\n]\n"
 
 
 def _record(table: Table, columns: tuple[Column, ...], number: int, row: list[float]) -> dict[str, Any]:
@@ -127,13 +130,9 @@ def _record(table: Table, columns: tuple[Column, ...], number: int, row: list[fl
 
 
 def _list_components(nouns: Listing, start: int, stop: int, style: str) -> Iterator[str]:
-    """Yield the contents of a file without positions, such as a J component file: one line each, or all as JSON."""
+    """Yield the contents of a file without positions, such as a J component file: a line or a JSON record each."""
     if style == "json":
-        records = (json.dumps({"component": k, **nouns.as_json(k)}) for k in range(start, stop))
-        yield "["
-        for k, record in enumerate(records):
-            yield (",\n" if k else "\n") + record
-        yield "\n]\n"
+        yield from (json.dumps({"component": k, **nouns.as_json(k)}) for k in range(start, stop))
         return
     if style == "csv":
         yield "component,content\n"

@@ -59,8 +59,8 @@ def met(table: str, other: str, output: str | None, upto: int, top: int, force: 
         known = [tables.load(name) for name in tables.names()]
         if as_json:
             options.echo_json({"tables": [_about(one) for one in known]})
-        for one in known * (not as_json):
-            terminal.say(f"{one.name:<18} {one.length:2d} points  {one.title}")
+        else:
+            terminal.say("\n".join(f"{one.name:<18} {one.length:2d} points  {one.title}" for one in known))
         return 0
     first = tables.load(table)
     if other:

@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from bgfmt import errors
 from bgfmt.cli.lines import texts
 from bgfmt.files.database import Database
-from bgfmt.tables.registry import installed_names
+from bgfmt.tables.registry import entry_points, installed_names
 
 __all__ = [
     "BYTES",
@@ -26,13 +26,14 @@ __all__ = [
     "as_option",
     "combine",
     "echo_json",
-    "echo_written",
     "error_fields",
     "force_option",
     "hint",
     "json_option",
+    "load_command",
     "message_about",
     "message_of",
+    "no_option",
     "origin",
     "parse_bytes",
     "part_option",
@@ -78,6 +79,37 @@ class Group(click.Group):
                 raise
         near = errors.suggest_nearest(name, self.list_commands(ctx))
         raise click.UsageError(f"no command {name!r}{near}", ctx)
+
+
+def load_command(group: str, name: str) -> click.Command | None:
+    """Return the command of an entry point, None if it is not installed.
+
+    If it does not load, the command returned reports the reason when it is called.
+    """
+    point = entry_points(group).get(name)
+    if point is None or not point.is_installed():
+        return None
+    try:
+        return point.load()  # type: ignore[no-any-return]
+    except Exception as error:  # another package may fail in any way: its command is named, the others go on
+        whose = "" if point.value.startswith("bgfmt.") else "plugin "
+        reason = f"the {whose}command {name!r} does not load: {point.explain(error)}"
+
+    def refuse(**_: Any) -> None:
+        raise click.ClickException(reason)
+
+    return click.Command(
+        None, callback=refuse, params=[click.Argument(["words"], nargs=-1)], short_help=reason,
+        context_settings={"ignore_unknown_options": True, "help_option_names": []},
+    )  # fmt: skip
+
+
+def no_option(switch: str, name: str, text: str) -> Callable[[F], F]:
+    """Return a decorator that adds a switch to a command, which sets the option `name` to False.
+
+    switch : its spelling, such as "--no-gammon". text : its help. The option is one of a solve or a format.
+    """
+    return click.option(switch, name, flag_value=False, type=bool, default=None, help=text)
 
 
 # options of several commands
@@ -131,20 +163,15 @@ def origin(db: Database) -> dict[str, Any]:
     return {"table": os.path.basename(db.name), "path": db.name, "max_error": db.table.errors() or None}
 
 
-def written_fields(path: str, **more: Any) -> dict[str, Any]:
-    """Return what `bgfmt info --json` prints about a file just written, with the fields `more` added."""
+def written_fields(path: str) -> dict[str, Any]:
+    """Return what `bgfmt info --json` prints about a file just written."""
     import bgfmt
 
     try:
         with bgfmt.open(path) as made:
-            return made.info() | more
+            return made.info()
     except errors.UnknownFormatError:  # no header
-        return {"file": path, "size": os.path.getsize(path)} | more
-
-
-def echo_written(path: str, **more: Any) -> None:
-    """Print as JSON what `bgfmt info --json` prints about a file just written, with the fields `more` added."""
-    echo_json(written_fields(path, **more))
+        return {"file": path, "size": os.path.getsize(path)}
 
 
 def error_fields(error: BaseException) -> dict[str, str]:

@@ -23,7 +23,7 @@ from bgfmt.files.solve import ROUTE_OPTIONS, solve_table
 from bgfmt.files.solve import solve as solve_file
 from bgfmt.solver import registry
 from bgfmt.storage.system import format_size
-from bgfmt.tables.registry import entry_points, installed_names
+from bgfmt.tables.registry import installed_names
 
 __all__ = [
     "common_options",
@@ -63,14 +63,6 @@ def recipe_option(*names: str) -> Callable[[F], F]:
     return click.option("--recipe", type=click.Choice(names), default=names[0], show_default=True)
 
 
-def no_option(switch: str, name: str, text: str) -> Callable[[F], F]:
-    """Return a decorator that adds a switch to a command, which sets the option `name` to False.
-
-    switch : its spelling, such as "--no-gammon". text : its help. The option is one of a solve or a format.
-    """
-    return click.option(switch, name, flag_value=False, type=bool, default=None, help=text)
-
-
 def memory_option(text: str) -> Callable[[F], F]:
     """Return a decorator that adds the option `--memory SIZE` with this help text to a command."""
     return click.option("--memory", metavar="SIZE", callback=options.parse_bytes, help=text)
@@ -87,10 +79,7 @@ class Solvers(options.Group):
         return sorted({*super().list_commands(ctx), *theirs})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        command = super().get_command(ctx, cmd_name)
-        point = entry_points(COMMANDS).get(cmd_name)
-        if command is None and point is not None and point.is_installed():
-            command = point.load()
+        command = super().get_command(ctx, cmd_name) or options.load_command(COMMANDS, cmd_name)
         if command is not None or cmd_name not in self.list_commands(ctx):
             return command
         try:
@@ -144,12 +133,12 @@ def solve() -> None:
 @solve.command("one-sided")
 @click.argument("size", metavar="POINTS")
 @click.option("--chequers", "--checkers", type=click.IntRange(1, 15), help="[default: 15]")
-@no_option("--no-gammon", "gammon", "Omit the gammon distributions (makebearoff -g).")
-@no_option("--no-compress", "compressed", "Write uncompressed rows (makebearoff -c).")
+@options.no_option("--no-gammon", "gammon", "Omit the gammon distributions (makebearoff -g).")
+@options.no_option("--no-compress", "compressed", "Write uncompressed rows (makebearoff -c).")
 @click.option(
     "--normal-dist", is_flag=True, help="Write means and standard deviations only (makebearoff -n)."
 )
-@no_option("--no-header", "header", "Omit the 40-byte header (makebearoff -H).")
+@options.no_option("--no-header", "header", "Omit the 40-byte header (makebearoff -H).")
 @recipe_option("gnubg", "bgsage", "exact")
 @memory_option("Memory limit, such as 6G; the rest is in a temporary mapped file next to OUTPUT.")
 @common_options
@@ -174,8 +163,8 @@ def one_sided(size: str, chequers: int | None, normal_dist: bool, **common: Any)
 
 @solve.command("two-sided")
 @click.argument("size", metavar="PxC")
-@no_option("--cubeless", "cubeful", "Compute only the cubeless equities (makebearoff -C).")
-@no_option("--no-header", "header", "Omit the 40-byte header (makebearoff -H).")
+@options.no_option("--cubeless", "cubeful", "Compute only the cubeless equities (makebearoff -C).")
+@options.no_option("--no-header", "header", "Omit the 40-byte header (makebearoff -H).")
 @recipe_option("gnubg", "exact")
 @through_a_store
 @common_options
@@ -194,7 +183,7 @@ def two_sided(size: str, **common: Any) -> None:
 
 @solve.command("two-sided-gammons")
 @click.argument("size", metavar="PxC")
-@no_option("--cubeless", "cubeful", "Compute only the cubeless equities.")
+@options.no_option("--cubeless", "cubeful", "Compute only the cubeless equities.")
 @click.option("--jacoby", is_flag=True, help="Apply the Jacoby rule: no gammons while the cube is centered.")
 @recipe_option("gammons", "exact")
 @through_a_store
@@ -260,10 +249,9 @@ def match(size: str, away: str, met: str | None, extend_met: bool, **common: Any
       bgfmt solve match 6x6 --away 5-9 -o 5-9.bgm
       bgfmt solve match 6x8 --away 3-3 --met g11 --plan
     """
-    points, chequers = parse_numbers(size, SIZE, "points x chequers, such as 6x8")
     needed = parse_numbers(away, r"(\d{1,3})-(\d{1,3})", "the points that each side needs, such as 5-9")
     table = tables.load(met or tables.DEFAULT, extend=extend_met)
-    run_solver("match", points, chequers, away=needed, met=table, **common)
+    run_solver("match", *parse_size(size), away=needed, met=table, **common)
 
 
 @solve.command("gnubg-2001")
@@ -284,7 +272,7 @@ def gnubg_2001(output: str, quiet: bool, force: bool, as_json: bool) -> None:
     with show_making(output, quiet, " positions") as progress:
         solve_file("gnubg-2001", 6, 15, output, force=force, progress=progress)
     if as_json:
-        options.echo_written(output)
+        options.echo_json(options.written_fields(output))
 
 
 def parse_numbers(text: str, pattern: str, expected: str) -> tuple[int, int]:
@@ -352,7 +340,7 @@ def run_solver(
         kept = str(chosen.get("store") or chosen.get("scratch") or f"{output}{solver.kept_suffix}")
         report_interrupt(error, kept if solver.kept_suffix else "")
     if as_json:
-        options.echo_written(path)
+        options.echo_json(options.written_fields(path))
     if quiet:
         return
     if report is not None and report.made + report.found:
