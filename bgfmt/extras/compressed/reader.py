@@ -252,18 +252,33 @@ class Reader:
 
     def rows(self, numbers: Numbers) -> Records:
         """Decode the rows of these sides on roll, (m, n, columns) uint16, both sides by position number."""
+        return self._decode(self.places[numbers], range(self.shape.groups), self.directory.order)
+
+    def piece(self, places: Numbers, first: int, last: int) -> Records:
+        """Decode the records of some rows against columns first..last-1, (m, last - first, columns) uint16.
+
+        Rows and columns are numbered by place: their index in the file's own order of positions. Only the tiles with
+        these columns are decoded.
+        """
+        tiles = range(int(self._group[first]), int(self._group[last - 1]) + 1)
+        begin = int(self.edges[tiles.start])
+        found = self._decode(places, tiles, np.arange(-begin, self.shape.positions - begin))
+        return found[:, first - begin : last - begin]
+
+    def _decode(self, places: Numbers, tiles: range, into: Numbers) -> Records:
+        """Decode rows, by place, in some columns of tiles; the column of place p becomes column into[p]."""
         shape = self.shape
-        places = self.places[numbers]
-        out = np.empty((len(places), shape.positions, shape.columns), np.uint16)
+        width = int(self.edges[tiles.stop] - self.edges[tiles.start])
+        out = np.empty((len(places), width, shape.columns), np.uint16)
         whole = out.view(np.uint64 if shape.columns == 4 else np.uint16)[..., 0]  # records as one number
         group = self._group[places]
         for g in np.unique(group).tolist():
             mine = np.flatnonzero(group == g)
             mine = mine[np.argsort(places[mine])]
-            for j in range(shape.groups):
+            for j in tiles:
                 tile = self.model(g, j)
                 width = int(self._widths[j])
-                target = self.directory.order[self.edges[j] : self.edges[j + 1]]
+                target = into[self.edges[j] : self.edges[j + 1]]
                 data, starts, ends = self.segments(places[mine], j)
                 entry = shape.entry_bytes(width)
                 factors = data[(starts + entry)[:, None] + np.arange(tile.factor_bytes)]
@@ -352,6 +367,10 @@ class PackedRows(LazyRows):
     """Equities of a compressed table as a lazy array, (n, n, columns) uint16."""
 
     def __init__(self, reader: Reader) -> None:
+        #: `order`: position numbers in the file's order of rows and columns; `piece`: records by that order. The
+        #: verifier asks for both.
+        self.order = reader.directory.order
+        self.piece = reader.piece
         self.reader = reader
         n = reader.shape.positions
         super().__init__((n, n, reader.shape.columns), "<u2", self._fetch_rows, reader.rows, reader.records)

@@ -18,6 +18,7 @@ from bgfmt.files.database import read_source
 from bgfmt.game import board
 from bgfmt.storage import RangeSource, Source
 from bgfmt.tables import TwoSided
+from bgfmt.verifier.recurrence.two_sided import PairReader, PairRule
 from tests.conftest import GOLDEN
 from tests.support import packed_reader, same_answers
 from tests.support.packing import NAME, flipped, of, packed, second_level, unpacked
@@ -137,7 +138,7 @@ def test_two_tiles_at_a_time_are_in_memory(groups: None, monkeypatch: pytest.Mon
 
 
 @pytest.mark.slow
-def test_rows_and_records_agree(groups: None) -> None:
+def test_rows_records_and_pieces_agree(groups: None) -> None:
     stored, data = np.asarray(table().equities), packed(table())
     found: Any = unpacked(data).equities
     n = len(stored)
@@ -152,6 +153,15 @@ def test_rows_and_records_agree(groups: None) -> None:
     assert [np.array_equal(found[k : k + 10], stored[k : k + 10]) for k in range(0, 200, 10)] == [True] * 20
     with pytest.raises(IndexError):
         found[n, 0]
+    order = found.order
+    for first, last in ((0, n), (5, 6), (60, 75), (130, n - 1)):
+        places = np.sort(rng.permutation(n)[:20])
+        assert np.array_equal(found.piece(places, first, last), stored[order[places]][:, order[first:last]])
+
+
+def test_the_verifier_reads_pieces() -> None:
+    """Else it would decode whole rows for every band, and repair could not tell which parts are readable."""
+    assert PairReader(PairRule(unpacked(packed(table())))).packed
 
 
 @pytest.mark.slow
