@@ -286,11 +286,15 @@ def parse_numbers(text: str, pattern: str, expected: str) -> tuple[int, int]:
     return int(match.group(1)), int(match.group(2))
 
 
-def parse_size(size: str) -> tuple[int, int]:
-    """Parse the size of a two-sided table, such as 6x8, to (points, chequers); raises UsageError if out of range."""
+def parse_size(size: str, most_points: int = 12) -> tuple[int, int]:
+    """Parse the size of a two-sided table, such as 6x8, to (points, chequers); raises UsageError if out of range.
+
+    most_points : maximum number of points; tables of more than 12 are read, but not solved.
+    """
     points, chequers = parse_numbers(size, SIZE, "points x chequers, such as 6x8")
-    if not 1 <= points <= 12 or not 1 <= chequers <= 15:
-        raise click.UsageError(f"{size}: two-sided tables must have 1 to 12 points and 1 to 15 chequers")
+    if not 1 <= points <= most_points or not 1 <= chequers <= 15:
+        sizes = f"1 to {most_points} points and 1 to 15 chequers"
+        raise click.UsageError(f"{size}: two-sided tables must have {sizes}")
     return points, chequers
 
 

@@ -14,7 +14,7 @@ from bgfmt.cli.sections import section
 from bgfmt.cli.solve import parse_size
 from bgfmt.errors import PositionError
 from bgfmt.game import identifiers as ids
-from bgfmt.game.board import Position, Side, count
+from bgfmt.game.board import MAX_POINTS, Position, Side, count
 from bgfmt.game.drawing import draw
 from bgfmt.game.state import GameState
 
@@ -73,7 +73,7 @@ def identify(words: tuple[str, ...], form: str | None, table: str | None, as_jso
       bgfmt id "4 3 1 / 3 3 2" --to xgid
       bgfmt id "#52487" --table 6x6
     """
-    size = None if table is None else parse_size(table)
+    size = None if table is None else parse_size(table, MAX_POINTS)
     if form == "number" and size is None:
         raise click.UsageError("a position number needs the size of its table: --table PxC")
 

@@ -53,6 +53,8 @@ def test_position_numbers_of_a_table(capsys: pytest.CaptureFixture[str]) -> None
     with bgfmt.open(GOLDEN / "gnubg/ts_06x04.bd") as db:
         assert db.lookup(parse_position("0 1 0 0 1 / 0 1 1")).as_dict()["position_number"] == int(str(number))
     assert said(capsys, f"#{number}", "--table", "6x4")["counts"]["text"] == "0 1 0 0 1 0 / 0 1 1 0 0 0"
+    beyond_twelve = said(capsys, "0 1 0 0 1 / 0 1 1", "--table", "13x2")["number"]["text"]
+    assert said(capsys, f"#{beyond_twelve}", "--table", "13x2")["counts"]["text"] == "0 1 0 0 1 0 / 0 1 1 0 0 0"
     outside = said(capsys, "0 0 0 0 0 0 1 / 1", "--table", "6x4")["number"]
     assert (outside["text"], outside["reason"]) == (
         None,
@@ -66,7 +68,7 @@ def test_position_numbers_of_a_table(capsys: pytest.CaptureFixture[str]) -> None
         (["#7"], "--table PxC"),
         (["1 / 1", "--to", "number"], "needs the size of its table"),
         (["#44100", "--table", "6x4"], "#44100: the last position number of 6x4 is #44099"),
-        (["1 / 1", "--table", "99x99"], "1 to 12 points"),
+        (["1 / 1", "--table", "99x99"], "1 to 24 points"),
         (["XGID=-BCB:0:0:1:00:0:0:0:0:10"], "4 of 26 characters"),
     ],
 )
