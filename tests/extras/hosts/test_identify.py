@@ -54,7 +54,9 @@ def test_position_numbers_of_a_table(capsys: pytest.CaptureFixture[str]) -> None
         assert db.lookup(parse_position("0 1 0 0 1 / 0 1 1")).as_dict()["position_number"] == int(str(number))
     assert said(capsys, f"#{number}", "--table", "6x4")["counts"]["text"] == "0 1 0 0 1 0 / 0 1 1 0 0 0"
     beyond_twelve = said(capsys, "0 1 0 0 1 / 0 1 1", "--table", "13x2")["number"]["text"]
-    assert said(capsys, f"#{beyond_twelve}", "--table", "13x2")["counts"]["text"] == "0 1 0 0 1 0 / 0 1 1 0 0 0"
+    assert (
+        said(capsys, f"#{beyond_twelve}", "--table", "13x2")["counts"]["text"] == "0 1 0 0 1 0 / 0 1 1 0 0 0"
+    )
     outside = said(capsys, "0 0 0 0 0 0 1 / 1", "--table", "6x4")["number"]
     assert (outside["text"], outside["reason"]) == (
         None,
