@@ -278,8 +278,6 @@ class Format(ABC, Generic[T]):
     reads: ClassVar[bool] = True
     #: whether a table can be converted to it
     writes: ClassVar[bool] = True
-    #: whether a table always takes all bytes of its file, so that none can follow it
-    fills: ClassVar[bool] = False
     #: whether remote files are read by byte range; others are downloaded completely
     by_range: ClassVar[bool] = False
     #: remarks that apply to all its files, one line each

@@ -56,7 +56,6 @@ class AnyTable(Format[Table]):
     """Base class of formats that hold every kind of table that has arrays."""
 
     carries = (Table,)
-    fills = True
 
     def kinds(self) -> list[str]:
         return [name for name in super().kinds() if tables.KINDS[name].rules(1, 1)]

@@ -30,13 +30,9 @@ FULL_CHEQUERS = 15
 
 @dataclass(frozen=True, eq=False)
 class ExactMeans:
-    """Mean rolls (n,) float64 of an exact table, to the last chequer off and to the first (None without gammon).
-
-    Stored with the probabilities, which end at roll 31.
-    """
+    """Mean rolls (n,) float64 of an exact table, stored with the probabilities, which end at roll 31."""
 
     means: Array
-    gammon_means: Array | None
 
 
 def one_sided(
@@ -179,14 +175,12 @@ class OneSidedSolver(Solver):
         chances[0, 0] = 1
         means = exact_means(layers, sweep, chances)
         second: Array | None = None
-        gammon_means: Array | None = None
         if self.gammon:
             second = np.zeros_like(chances)
-            gammon_means = np.zeros(self.positions)
             second[: self.first_full, 0] = 1
             if self.first_full < self.positions:
-                gammon_means = exact_means(layers, sweep, second, gammon=True)
-        return {"bearoff": chances, "gammon": second, "carried": (ExactMeans(means, gammon_means),)}
+                exact_means(layers, sweep, second, gammon=True)
+        return {"bearoff": chances, "gammon": second, "carried": (ExactMeans(means),)}
 
 
 class NormalSolver(OneSidedSolver):

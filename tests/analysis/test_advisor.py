@@ -268,7 +268,7 @@ def test_the_variable_names_files_and_folders(
     assert "no database" in capsys.readouterr().err
 
 
-def test_words_in_any_order(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_words_in_any_order(capsys: pytest.CaptureFixture[str]) -> None:
     two = str(GOLDEN / "ts_06x04.bd")
     answers = set()
     for words in ([two, "0 1 0 0 1 / 0 1 1"], ["0 1 0 0 1 / 0 1 1", two], [two, *HERE_WORDS]):

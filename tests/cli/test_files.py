@@ -350,7 +350,7 @@ def test_numbers_of_a_format_s_own_have_commas_and_stand_in_line(
     assert "  kind          two-sided" in lines
 
 
-def test_a_reader_that_goes_away(tmp_path: Path) -> None:
+def test_a_reader_that_goes_away() -> None:
     command = f"{sys.executable} -m bgfmt dump {TS} | head -1"
     run_ = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert run_.stderr == ""

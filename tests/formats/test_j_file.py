@@ -268,7 +268,7 @@ def test_impossible_tables_and_options(tmp_path: Path) -> None:
 # -- other components ----------------------------------------------------------------------------------------
 
 
-def test_components_of_other_files(tmp_path: Path) -> None:
+def test_components_of_other_files() -> None:
     with bgfmt.open(JFILES / "types.ijf") as db:
         assert isinstance(db.table, Components)
         assert len(db.table.nouns) == 68

@@ -31,7 +31,7 @@ def test_the_front_page_names_what_exists() -> None:
         assert getattr(bgfmt, name) is not None
 
 
-def test_known_values(golden: Path) -> None:
+def test_known_values() -> None:
     with bgfmt.open(TS) as db:
         eq = db.lookup(Position(Side(0, 1, 0, 0, 1), Side(0, 1, 1)))
         assert isinstance(eq, bgfmt.tables.Equities)
@@ -112,7 +112,7 @@ def test_a_column_that_the_file_leaves_out_is_said() -> None:
         db.lookup_many([Side(1)], column="gammon")
 
 
-def test_what_is_not_covered(golden: Path) -> None:
+def test_what_is_not_covered() -> None:
     with bgfmt.open(TS) as db:
         for position, reason in [
             (Position(Side(5), Side(1)), "5 chequers"),

@@ -63,7 +63,7 @@ def test_status_and_exit_code(what: Observations, status: Status, code: int) -> 
     assert exit_code(status, what.limited) == code
 
 
-def test_every_rule_has_words(golden: Path) -> None:
+def test_every_rule_has_words() -> None:
     sides = (bgfmt.Side(1), bgfmt.Side(2, 1))
     for rule in Rule:
         finding = Finding(

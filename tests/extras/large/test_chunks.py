@@ -166,7 +166,7 @@ def test_chunks_cannot_change_places(tmp_path: Path) -> None:
     assert "checksum of the chunks" in str(bgfmt.verify(tmp_path / "s").as_dict())
 
 
-def test_half_a_store_is_not_read(copied: Path, tmp_path: Path) -> None:
+def test_half_a_store_is_not_read(copied: Path) -> None:
     gone = chunk_files(copied)[-1]
     content = gone.read_bytes()
     gone.unlink()

@@ -181,7 +181,7 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
         assert out.read_bytes() == OS.read_bytes()
 
 
-def test_a_server_without_ranges(tmp_path: Path) -> None:
+def test_a_server_without_ranges() -> None:
     def whole(handler: Handler, number: int) -> bool:
         del handler.headers["Range"]
         return False

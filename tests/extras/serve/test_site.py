@@ -201,7 +201,7 @@ def test_a_table_far_away_is_served(tmp_path: Path) -> None:
         client.error(f"/tables/{TS.name}", 404, "no_such_table")
 
 
-def test_proxies_in_the_docs_are_of_the_right_form(tmp_path: Path) -> None:
+def test_proxies_in_the_docs_are_of_the_right_form() -> None:
     """The examples that nginx 1.22 and Caddy 2.6 accept: blocks that close, directives that end."""
     text = (ROOT / "docs/web/serve.md").read_text()
     (nginx,) = re.findall(r"```nginx\n(.*?)```", text, re.S)
