@@ -156,7 +156,7 @@ ERRORS = {V01: r"error \w+.*|sorry.*", V02: r"error (bad_command|bad_value|bad_s
 #: a `key` line of 0.2
 KEY = re.compile(
     r"key (?P<name>[a-z]\w*(?:\.\w+)+) (?:"
-    r"int (?:(?P<low>-?\d+)\.\.(?P<high>-?\d+) |\* )?(?P<int>-?\d+)"
+    r"int (?:(?P<low>-?\d{1,18})\.\.(?P<high>-?\d{1,18}) |\* )?(?P<int>-?\d{1,18})"
     r"|bool (?P<bool>true|false|0|1|on|off)"
     r"|enum (?P<values>\S+) (?P<choice>\S+)"
     r"|string \*(?: (?P<text>\S+))?"
@@ -462,7 +462,7 @@ def judge(case: Case, answers: list[str]) -> Outcome:
     """
     try:
         why = case.find_fault(answers or [""])
-    except BgfmtError as error:
+    except (BgfmtError, ValueError) as error:  # a number of thousands of digits is no int
         why = str(error)
     if not why:
         return Outcome(case, "ok")

@@ -252,3 +252,13 @@ def test_an_engine_may_refuse_what_is_not_of_the_core() -> None:
     unknown = conformance.judge(cases["take"], ["error unsupported_feature cube"])
     assert unknown.verdict == "refused"
     assert conformance.judge(cases["isready"], ["error unknown_command isready"]).verdict == "failed"
+
+
+def test_numbers_of_thousands_of_digits_are_faults() -> None:
+    digits = "9" * 5000
+    cases = {case.name: case for case in conformance.corpus()}
+    play = cases["play of the opening"]
+    assert conformance.judge(play, [f"bestmove {digits}/1 6/5"]).verdict == "failed"
+    lines = [f"key a.b int 1..{digits} 1", f"key a.c int {digits}"]
+    assert conformance.check_keys(lines).startswith("expected a line")
+    assert not list(conformance.list_key_cases(lines))
