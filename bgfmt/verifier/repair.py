@@ -10,6 +10,7 @@ import contextlib
 import os
 from dataclasses import replace
 
+from bgfmt import formats
 from bgfmt.errors import FormatError, TruncatedError, UnknownFormatError, VerificationError
 from bgfmt.files.database import Database, read_source
 from bgfmt.solver.machine import thread_count
@@ -55,6 +56,9 @@ def repair(path: PathLike, out: PathLike, force: bool = False, progress: Progres
     pieces: list[bytes] = []
     notes: list[str] = []
     parts = _read_parts(data, name)
+    rest = parts[-1].rest
+    if rest > len(data) * (1 - MIN_RIGHT_SHARE):
+        raise _refusal(name, f"{plural(rest, 'byte')} at the end belong to no known table")
     for part in parts:
         piece, changed = _mend(part)
         if piece in pieces:
@@ -65,8 +69,8 @@ def repair(path: PathLike, out: PathLike, force: bool = False, progress: Progres
         notes.append(f"{count} recomputed, of {part.table.entries:,}")
         if not changed and piece != part.source.buffer[part.extent.offset : part.extent.end]:
             notes[-1] += "; bytes outside the numbers corrected"
-    if parts[0].rest:
-        notes.append(f"removed at the end, part of no table: {plural(parts[0].rest, 'byte')}")
+    if rest:
+        notes.append(f"removed at the end, part of no table: {plural(rest, 'byte')}")
     mended = b"".join(pieces)
     if mended == data:
         notes = ["nothing had to be repaired"]
@@ -77,9 +81,17 @@ def repair(path: PathLike, out: PathLike, force: bool = False, progress: Progres
 
 
 def _read_parts(data: bytes, name: str) -> list[Database]:
-    """Read the databases of a damaged file; the bytes that a truncated file lacks are read as zeros."""
+    """Read the databases of a damaged file; the bytes that a truncated file lacks are read as zeros.
+
+    What follows them is read as a file of its own if it begins like one; a later table may be damaged, too.
+    """
     try:
-        return _open_parts(data, name)
+        parts = _open_parts(data, name)
+        after = data[len(data) - parts[-1].rest :]
+        with contextlib.suppress(UnknownFormatError):
+            formats.recognise(Source.from_bytes(after, name))
+            parts += _read_parts(after, name)
+        return parts
     except FormatError as error:
         if isinstance(error, UnknownFormatError) and not error.readings:
             raise

@@ -82,6 +82,20 @@ def test_what_was_changed_is_said(golden: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_damaged_table_behind_another_is_not_dropped(golden: Path, tmp_path: Path) -> None:
+    path, fixed = tmp_path / "x.bd", tmp_path / "fixed.bd"
+    both = (golden / "gnubg/concat_os_p02_ts_03x03.bd").read_bytes()
+    second = both.index(b"gnubg-TS")
+    path.write_bytes(both[: second + 2000])
+    assert "148 entries recomputed, of 400" in bgfmt.repair(path, fixed).notes
+    assert fixed.read_bytes() == both
+    for damaged in (both[: second + 500], both.replace(b"gnubg-TS", b"gnubg-\0S")):
+        path.write_bytes(damaged)
+        with pytest.raises(VerificationError, match="not repairable"):
+            bgfmt.repair(path, fixed, force=True)
+
+
+@pytest.mark.slow
 def test_a_file_cut_short_is_completed(golden: Path, tmp_path: Path) -> None:
     original = (golden / "gnubg/ts_06x03.bd").read_bytes()
     told: list[tuple[int, int]] = []
