@@ -454,6 +454,10 @@ def test_macos(golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     script = private.data / "start-gnubg"
     assert done.start == [str(script)]
     assert "-P" in script.read_text()
+    with script.open() as before:  # which the next install replaces as a whole
+        gnubg_slots.install(small(golden, "os_p06.bd"), private, until="digest")
+        assert not os.path.samestat(os.fstat(before.fileno()), script.stat())
+    assert script.stat().st_mode & 0o777 == 0o755
     # not on PATH: the package managers' prefixes are looked through
     monkeypatch.setenv("PATH", "")
     monkeypatch.setitem(folders.PREFIXES, "darwin", (str(tmp_path / "none"), str(cellar)))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bgfmt import storage
 from bgfmt.errors import UnknownFormatError, VerificationError
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
 from bgfmt.extras.hosts.gnubg import folder as changes
@@ -182,7 +183,8 @@ def _prepare(where: Place) -> None:
         copy_new(table, here)
     if where.host in LAUNCHED:
         launcher, text = _launcher(where)
-        launcher.write_text(text)
+        with storage.create(launcher, force=True) as sink:
+            sink.write(text.encode())
         launcher.chmod(0o755)
 
 
