@@ -199,16 +199,9 @@ def numba_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[N
     monkeypatch.setattr(compiled, "FOLDER", folder)
     for kernel in jit.kernels:  # what other tests have called in this process
         monkeypatch.setattr(kernel, "_functions", {})
-    forget_library()
-    yield
-    forget_library()
-
-
-def forget_library() -> None:
-    """Let the library of compiled kernels be looked for again, by the kernels too."""
     compiled.library.cache_clear()
-    for kernel in jit.kernels:
-        kernel.__dict__.pop("_calls", None)
+    yield
+    compiled.library.cache_clear()
 
 
 @pytest.fixture(scope="module")

@@ -37,10 +37,12 @@ def draw(position: Position, chequers: int = MAX_CHEQUERS) -> str:
      |                  |   |          X  X  X |   X: 8 chequers, 13 pips, on roll
      +12-11-10--9--8--7-+---+-6--5--4--3--2--1-+
     """
-    top = [_column(position, point) for point in range(13, 25)]
-    bottom = [_column(position, point) for point in range(12, 0, -1)]
     them = position.them
     us = position.us
+    both = zip(us.padded(25)[:24], them.padded(25)[23::-1], strict=True)
+    columns = [("X", mine) if mine else ("O", theirs) for mine, theirs in both]
+    top = columns[12:]
+    bottom = columns[11::-1]
     notes = {0: f"   O: {_facts(them)}", 1: f"   {max(0, chequers - them.chequers)} off"}
     notes |= {9: f"   {max(0, chequers - us.chequers)} off", 10: f"   X: {_facts(us)}, on roll"}
     lines = [" +13-14-15-16-17-18-+---+19-20-21-22-23-24-+"]
@@ -87,13 +89,6 @@ def pluralize(count: int, what: str) -> str:
 
 def _facts(side: Side) -> str:
     return f"{pluralize(side.chequers, 'chequer')}, {pluralize(side.pips, 'pip')}"
-
-
-def _column(position: Position, point: int) -> tuple[str, int]:
-    """Return whose chequers ("X" or "O") stand on a point of the side on roll, and how many."""
-    us = position.us.padded(25)[point - 1]
-    them = position.them.padded(25)[24 - point]
-    return ("X", us) if us else ("O", them)
 
 
 def _cell(column: tuple[str, int], row: int) -> str:

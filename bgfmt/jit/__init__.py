@@ -35,7 +35,7 @@ from typing import Any, TypeVar, cast
 
 from bgfmt.errors import require
 from bgfmt.jit import compiled
-from bgfmt.jit.compiled import Calls, form, key_of, writability
+from bgfmt.jit.compiled import find_function, form, key_of, writability
 
 __all__ = ["Kernel", "import_numba", "kernels", "modules", "njit", "notify_watcher", "watching"]
 
@@ -116,11 +116,7 @@ class Kernel:
         if forms not in self.signatures:
             declared = " or ".join(f"({signature})" for signature in self.signatures)
             raise TypeError(f"kernel {self.name} is called with ({forms}) but declares {declared}")
-        return self._calls.find(args) or self.kept_dispatcher(forms, "".join(map(writability, args)))
-
-    @cached_property
-    def _calls(self) -> Calls:
-        return Calls(self.name)
+        return find_function(self.name, args) or self.kept_dispatcher(forms, "".join(map(writability, args)))
 
     def _folder(self, signature: str, arrays: str = "") -> Path | None:
         """Return the cache folder for the code of a signature; None if none is writable.

@@ -83,21 +83,17 @@ def library() -> tuple[Any, str, dict[str, dict[str, list[str]]]] | None:
     return (loaded, usable[-1], listed["kernels"]) if usable else None
 
 
-class Calls:
-    """A kernel's functions in the library, by the forms of the arguments."""
-
-    def __init__(self, kernel: str) -> None:
-        found = library()
-        self.forms = found[2].get(kernel, {}) if found else {}
-
-    def find(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
-        """Return the compiled function for arguments of these types, or None if the library has none."""
-        found = library()
-        entry = self.forms.get(",".join(map(form, args)))
-        if found is None or entry is None:
-            return None
-        symbol, returned = entry
-        return _caller(found[0], f"{symbol}_{found[1]}", "".join(map(_layout, args)), returned)
+def find_function(kernel: str, args: tuple[Any, ...]) -> Callable[..., Any] | None:
+    """Return the library's function of a kernel for arguments of these types, or None if the library has none."""
+    found = library()
+    if found is None:
+        return None
+    loaded, level, kernels = found
+    entry = kernels.get(kernel, {}).get(",".join(map(form, args)))
+    if entry is None:
+        return None
+    symbol, returned = entry
+    return _caller(loaded, f"{symbol}_{level}", "".join(map(_layout, args)), returned)
 
 
 def key_of(value: Any) -> Any:

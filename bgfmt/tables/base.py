@@ -13,6 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from math import prod
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
@@ -223,7 +224,7 @@ class Table:
                 return f"{rule.name} needs shape {wanted}, not {_shape(shape)} of {dtype}"
         return None
 
-    @property
+    @cached_property
     def positions(self) -> int:
         """Number of positions of one side, C(points + chequers, points)."""
         return board.count(self.points, self.chequers)
@@ -233,7 +234,7 @@ class Table:
         """Number of entries: one for each position of one side, or for each pair of them in a table of both sides."""
         return int(self.positions**self.sides)
 
-    @property
+    @cached_property
     def exact(self) -> bool:
         """Whether the numbers are unrounded float64 rather than a file's integers."""
         return all(rows.dtype == np.float64 for rows in self.arrays().values())

@@ -201,7 +201,7 @@ class MatchScore(OfRaces):
             raise ValueError(f"score: expected {problem}")
         return {"score": score}
 
-    @property
+    @cached_property
     def exact(self) -> bool:
         return bool(np.dtype(self.balance.dtype).itemsize == 8)
 

@@ -73,7 +73,7 @@ def test_a_kernel_that_other_modules_call_declares_a_signature() -> None:
 
 def both(kernel: Any, *args: Any) -> Any:
     """What a kernel returns, by numba and by the library; arrays that it writes to are compared."""
-    function = compiled.Calls(f"{kernel.__module__}:{kernel.__qualname__}").find(args)
+    function = compiled.find_function(f"{kernel.__module__}:{kernel.__qualname__}", args)
     assert function is not None
     copies = tuple(value.copy() if isinstance(value, np.ndarray) else value for value in args)
     by_numba, by_library = kernel.dispatcher(*args), function(*copies)
@@ -142,7 +142,9 @@ def test_results_are_those_of_numba(made: Path) -> None:
 
 
 def test_what_was_not_compiled_is_not_found(made: Path) -> None:
-    calls = compiled.Calls("bgfmt.solver.kernels.maxima:negate_for_opponent")
-    assert calls.forms
-    assert calls.find((np.zeros((2, 2), np.int16),) * 7) is None
-    assert not compiled.Calls("bgfmt.solver.kernels.maxima:nothing").forms
+    found = compiled.library()
+    assert found is not None
+    assert found[2]["bgfmt.solver.kernels.maxima:negate_for_opponent"]
+    for kernel in ("negate_for_opponent", "nothing"):
+        args = (np.zeros((2, 2), np.int16),) * 7
+        assert compiled.find_function(f"bgfmt.solver.kernels.maxima:{kernel}", args) is None

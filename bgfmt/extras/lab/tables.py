@@ -59,7 +59,7 @@ class Millionths(Table):
         """Convert numbers as stored (millionths or float64) to float64."""
         return np.asarray(stored if stored.dtype == np.float64 else stored / MILLION, np.float64)
 
-    @property
+    @cached_property
     def positions(self) -> int:
         """Number of positions of one player that the table has."""
         return len(self.ids)
