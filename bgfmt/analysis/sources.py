@@ -428,9 +428,7 @@ class Sources:
 
         None where `may_estimate` is false.
         """
-        if not self.may_estimate(position):
-            return None
-        return self._estimator.gammons(position)
+        return self._estimator.gammons(position) if self.may_estimate(position) else None
 
     # -- solved and estimated ----------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from bgfmt.errors import PositionError
@@ -164,7 +165,7 @@ class GameState:
         state: GameState = notation("parse")(text)
         return state.with_options(away=away, cube=cube, dice=dice, **fields)
 
-    @property
+    @cached_property
     def position(self) -> Position:
         """Both sides, the side on roll first."""
         return Position(self.sides[self.turn], self.sides[1 - self.turn])

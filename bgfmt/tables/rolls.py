@@ -400,13 +400,13 @@ class Race(OneSideAnswer):
         for i in range(min(rolls), max(rolls) + 1):
             second = f"  {100 * both[1][i]:14.3f} %" if len(both) > 1 else ""
             lines.append(f"{i:5d}   {100 * both[0][i]:9.3f} %{second}")
-        printed = [moments(c) for c in both]  # in the width of the host, as bearoffdump adds them up
-        for k, name in enumerate(("Mean", "Std dev")):
-            second = f"    {printed[1][k]:14.3f}" if len(both) > 1 else ""
-            lines.append(f"{name:<7} {printed[0][k]:9.3f}{second}")
-        epc = float(printed[0][0]) * PIPS_PER_ROLL
-        lines.append(f"EPC     {epc:9.3f}")
-        lines.append(f"Wastage {epc - self.pips:9.3f}   (pips {self.pips})")
+        means = ("Mean", self.mean_rolls, self.gammon_mean_rolls)
+        deviations = ("Std dev", self.std_rolls, self.gammon_std_rolls)
+        for name, last, first in (means, deviations):
+            second = "" if first is None else f"    {first:14.3f}"
+            lines.append(f"{name:<7} {last:9.3f}{second}")
+        lines.append(f"EPC     {self.epc:9.3f}")
+        lines.append(f"Wastage {self.wastage:9.3f}   (pips {self.pips})")
         return "\n".join(lines) + "\n"
 
 
