@@ -9,7 +9,7 @@ import click
 from bgfmt.analysis import questions
 from bgfmt.analysis.answers import SideRace, cumulate
 from bgfmt.analysis.positions import one_or_two
-from bgfmt.cli import asking, options, terminal
+from bgfmt.cli import asking, options
 from bgfmt.cli.sections import section
 from bgfmt.cli.sourcing import source_line
 from bgfmt.errors import NotCoveredError
@@ -50,10 +50,7 @@ def race(words: tuple[str, ...], plot: str | None, as_json: bool, **calculation:
             asking.note(line)
         if plot:
             _plot(plot, answer)
-        if as_json:
-            options.echo_json({"asked": said.position} | answer.as_dict())
-        else:
-            terminal.say("\n".join([asking.board_of(asked), *_lines(answer)]))
+        asking.say(said.position, answer, lambda: [asking.board_of(asked), *_lines(answer)], [], as_json)
     return 0
 
 
