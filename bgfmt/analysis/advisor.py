@@ -31,6 +31,7 @@ from bgfmt.analysis.answers import (
     Resignation,
     SideRace,
     Source,
+    is_close,
 )
 from bgfmt.analysis.choose import Asked
 from bgfmt.analysis.cube import CubeAction, Grid
@@ -523,13 +524,31 @@ def _ranked(plays: list[Play], worths: Worths, order: list[int], **asked: Any) -
     one_sided = isinstance(asked["asked"], Side)
     error = worths.error
     usual = worths.usual
-    lost = [abs(float(value - values[order[0]])) for value in values]
-    how = (asked["measure"], error, usual is not None)
+    about = usual is not None or error is None
     rows = []
     for k in order:
-        loss = lost[k] if lost[k] > EQUAL else 0.0
-        rows.append(RankedPlay.of(plays[k], float(values[k]), loss, *how, one_sided=one_sided))
-    errors: dict[str, Any] = {"max_error": error, "usual_error": usual}
-    errors = {name: None if size is None else {"value": size} for name, size in errors.items()}
-    errors["proved"] = worths.proved
-    return RankedPlays(**asked, **errors, source=worths.source, table=worths.table, plays=tuple(rows))
+        play = plays[k]
+        lost = abs(float(values[k] - values[order[0]]))
+        loss = lost if lost > EQUAL else 0.0
+        rows.append(
+            RankedPlay(
+                str(play),
+                play.result,
+                float(values[k]),
+                loss,
+                play.moves,
+                asked["measure"],
+                approximate=about,
+                close=is_close(loss, error),
+                one_sided=one_sided,
+            )
+        )
+    return RankedPlays(
+        **asked,
+        source=worths.source,
+        table=worths.table,
+        max_error=None if error is None else {"value": error},
+        usual_error=None if usual is None else {"value": usual},
+        proved=worths.proved,
+        plays=tuple(rows),
+    )

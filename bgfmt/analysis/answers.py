@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import ceil, floor, log10
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -250,39 +250,6 @@ class RankedPlay(Plain):
     mwc: Annotated[Chance | None, "At a score: match winning chance (MWC) after it."] = None
     loss_mwc: Annotated[float | None, "At a score: loss of MWC."] = None
     one_sided: bool = False
-
-    @classmethod
-    def of(
-        cls,
-        play: Play,
-        value: float,
-        loss: float,
-        measure: str,
-        error: float | None,
-        about: bool = False,
-        **at: Any,
-    ) -> RankedPlay:
-        """Build the answer for a play whose value is known.
-
-        Parameters
-        ----------
-        play
-            The play.
-        value, loss
-            Its value by the measure, and how much that is below the best.
-        measure
-            What the value is: "money", "match", "cubeless", "mean" or "off:n".
-        error
-            Greatest error of a value, None if not known.
-        about
-            The value is an estimate.
-        at
-            Other fields of `RankedPlay`, which replace those that are computed here, such as `close`.
-        """
-        close = is_close(loss, error)
-        about = about or error is None
-        known: dict[str, Any] = {"approximate": about, "close": close, "result": play.result} | at
-        return cls(str(play), value=value, loss=loss, moves=play.moves, measure=measure, **known)
 
     @classmethod
     def forced(cls, play: Play) -> RankedPlay:

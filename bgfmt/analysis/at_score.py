@@ -103,20 +103,19 @@ def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -
     emg = score.emg_loss
     chances = answer.plays(*state.dice)
     most = max(chances.values())
-    about = usual is not None
     ranked = []
     for play in legal:
         mwc = chances[play.result.us]
-        value = score.emg(mwc)
         lost = most - mwc if most - mwc > EQUAL else 0.0
         ranked.append(
-            RankedPlay.of(
-                play,
-                value,
+            RankedPlay(
+                str(play),
+                play.result,
+                score.emg(mwc),
                 emg(lost),
+                play.moves,
                 "match",
-                emg(error),
-                about,
+                approximate=usual is not None,
                 close=is_close(lost, error),
                 mwc=mwc,
                 loss_mwc=lost,
