@@ -48,7 +48,7 @@ FILES = (
     "os_p01.bd", "os_p02.bd", "os_p02_cg.bd", "os_p03.bd", "os_p03_c.bd", "os_p03_g.bd", "os_p03_H.bd",
     "os_p03_nd.bd", "os_p04.bd", "ts_03x03.bd", "ts_03x03_cubeless.bd", "ts_05x04.bd", "ts_06x03.bd", "ts_12x02.bd",
     "hyper1.bd",
-    "hyper1_t1.bd", "h1_restart.bd", "concat_os_p02_ts_03x03.bd",
+    "hyper1_t1.bd", "concat_os_p02_ts_03x03.bd",
 )  # fmt: skip
 #: tables of other programs: what, points, chequers, recipe
 MADE = {
