@@ -29,12 +29,11 @@ from bgfmt.analysis.answers import (
 from bgfmt.analysis.cube import LABELS, Cell, CubeAction, Grid, MatchCube, label_of
 from bgfmt.analysis.insight import Insight
 from bgfmt.analysis.insight import insight as insight_of
-from bgfmt.analysis.positions import one_or_two
+from bgfmt.analysis.positions import side_or_state
 from bgfmt.analysis.races import TwoSidedEstimate
 from bgfmt.analysis.shapes import Plain, QuestionOption, fields_at, option
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
-from bgfmt.game.identifiers import parse
 from bgfmt.game.moves import ROLLS, parse_roll
 from bgfmt.game.state import OWNERS, GameState, Owner
 
@@ -202,13 +201,19 @@ def state_of(text: str, asked: Question = Question()) -> GameState:
     PositionError
         The text has one side only, or the options contradict each other.
     """
-    if isinstance(one_or_two(text), Side):
+    found = side_or_state(text)
+    if isinstance(found, Side):
         raise PositionError(
             f"{text[:40]!r} has the chequers of one side; give both, the side on roll first: side / side"
         )
+    return _with_options(found, asked)
+
+
+def _with_options(state: GameState, asked: Question) -> GameState:
+    """Return a state changed by the options of a query."""
     same = {name: getattr(asked, name) for name in ("cube_value", "crawford", "jacoby", "beavers")}
     changes = {name: value for name, value in same.items() if value is not None}
-    state = parse(text).with_options(away=asked.away, cube=asked.cube, **changes)
+    state = state.with_options(away=asked.away, cube=asked.cube, **changes)
     for name in ("jacoby", "beavers"):
         if same[name] and not state.money:
             raise PositionError(f"{name} is a rule of money play, and this is a match")
@@ -227,8 +232,8 @@ def rolls_of(text: str, roll: str | None, question: Question) -> tuple[Side | Ga
     question
         Its options change the state as in `state_of`.
     """
-    side = one_or_two(text)
-    asked: Side | GameState = side if isinstance(side, Side) else state_of(text, question)
+    found = side_or_state(text)
+    asked = found if isinstance(found, Side) else _with_options(found, question)
     if roll is not None and roll.lower() == "all":
         return asked, [(high, low) for high, low, _ in ROLLS]
     dice = parse_roll(roll) if roll is not None else asked.dice if isinstance(asked, GameState) else None

@@ -27,7 +27,7 @@ from typing import Any
 
 import bgfmt
 from bgfmt import met
-from bgfmt.analysis import questions
+from bgfmt.analysis.positions import one_or_two
 from bgfmt.analysis.questions import options
 from bgfmt.errors import BgfmtError
 from bgfmt.extras.hosts.external import Player, Session
@@ -129,7 +129,7 @@ def pasted() -> list[bytes]:
 
 def parse_all(text: str) -> None:
     """An identifier, as every place that takes one reads it."""
-    for read in (identifiers.parse_side, questions.one_or_two, parse_away):
+    for read in (identifiers.parse_side, one_or_two, parse_away):
         try:
             read(text)
         except BgfmtError as error:

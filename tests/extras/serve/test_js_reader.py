@@ -17,6 +17,7 @@ import bgfmt
 from bgfmt import Position, Side, met
 from bgfmt.analysis import Advisor
 from bgfmt.analysis import questions as asked_of
+from bgfmt.analysis.positions import one_or_two
 from bgfmt.analysis.sources import Limits
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.extras.compressed import layout
@@ -316,7 +317,7 @@ def races(folder: Path, random: np.random.Generator) -> None:
     for text in texts + far:
         limit = 4 * PAIRS if text in far else 40_000_000
         with Advisor(tables=[], limit=Limits.of(limit)) as advisor:
-            answer = asked_of.race(advisor, asked_of.one_or_two(text)).as_dict()
+            answer = asked_of.race(advisor, one_or_two(text)).as_dict()
         asked = {"position": text, "options": {"calculate": True, "limit": limit}}
         found.append(asked | {"answer": json.loads(json.dumps(answer))})
     sources = {one["answer"]["source"] for one in found}
