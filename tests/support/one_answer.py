@@ -145,7 +145,6 @@ class World:
 
     def close(self) -> None:
         self.advisor.close()
-        self.service.close()
         self.open.close()
 
 

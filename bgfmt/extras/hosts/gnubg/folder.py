@@ -209,8 +209,7 @@ def uninstall_files(folder: Path, names: list[str], *, force: bool) -> list[str]
         path = folder / name
         if name in changed:
             keep_file(path)
-            path.unlink()
-        line = f"{path}: {_restore(path, record.pop(name))}"
+        line = f"{path}: {_restore(path, record.pop(name), changed=name in changed)}"
         beside = sorted(one.name for one in folder.glob(f"{name}{KEPT}*"))
         lines.append(line + (f"; kept next to it: {', '.join(beside)}" if beside else ""))
         system.sync_folder(folder)
@@ -230,14 +229,14 @@ def _has_changed(path: Path, entry: Entry) -> bool:
     return not entry.kept or (os.path.lexists(kept) and fingerprint(kept) != fingerprint(path))
 
 
-def _restore(path: Path, entry: Entry) -> str:
+def _restore(path: Path, entry: Entry, *, changed: bool) -> str:
     """Remove an installed file, put back the one from before and return what was done."""
     kept = path.with_name(entry.kept or KEPT)
     if os.path.lexists(kept):
         os.replace(kept, path)
         kept.unlink(missing_ok=True)  # renaming a second hard link of the same file does nothing
         return "the file from before is back"
-    if os.path.lexists(path) and not entry.describes(path):
+    if os.path.lexists(path) and not changed and not entry.describes(path):
         return "the file from before is back already"
     path.unlink(missing_ok=True)
     return "removed"

@@ -80,18 +80,27 @@ def install(
     slot = _slot(examined, slot, where.host)
     target = where.path(slot)
     folder = target.parent
-    if where.private:
-        folder.mkdir(parents=True, exist_ok=True)
+    is_new = where.private and not folder.is_dir()
+    if is_new:
+        folder.mkdir(parents=True)
     if not folder.is_dir():
         raise InstallError(f"{folder}: no such folder; is {HOSTS[where.host]} installed?")
-    with lock_folder(folder):
-        if target.exists() and os.path.samefile(source, target) and not (link and target.is_symlink()):
-            raise InstallError(f"{target}: this slot has the same file already")
-        kept = changes.install_file(source, target, sha256=sha256, link=link)
-        if where.host == "gnubg-nn" and slot == "os0":
-            changes.install_file(source, folder / SECOND_COPY, sha256=sha256, link=link)
-        if where.private:
-            _prepare(where)
+    try:
+        with lock_folder(folder):
+            if target.exists() and os.path.samefile(source, target) and not (link and target.is_symlink()):
+                raise InstallError(f"{target}: this slot has the same file already")
+            kept = changes.install_file(source, target, sha256=sha256, link=link)
+            if where.host == "gnubg-nn" and slot == "os0":
+                changes.install_file(source, folder / SECOND_COPY, sha256=sha256, link=link)
+            if where.private:
+                _prepare(where)
+    except BaseException:
+        if is_new:
+            with contextlib.suppress(
+                OSError
+            ):  # once a file is installed, repeating the install completes the rest
+                folder.rmdir()
+        raise
     return Installed(target, slot, kept, examined, how_to_start(where))
 
 
