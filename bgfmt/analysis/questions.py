@@ -136,10 +136,12 @@ class Question:
         "Add the reasons of the cube action: take points, market losers, the best and the worst rolls."
     )
     settle: bool | None = option(
-        "Calculate positions exactly if no table covers them or the options differ by less than a table's error."
+        "Calculate positions exactly if no table covers them or the best two choices differ by less than a table's "
+        "error."
     )
     oracle: bool | None = option(
-        "Roll out a decision, for about a second, if the options differ by less than the error of their estimate."
+        "Roll out a decision, for about a second, if the best two choices are estimated and differ by less than "
+        "the error."
     )
 
     def specific_values(self, query: str) -> dict[str, Any]:

@@ -228,8 +228,8 @@ def limit_options(default: str) -> Callable[[F], F]:
     """Return a decorator that adds `--limit`, `--settle` and `--no-settle`; `default` describes the default limit."""
     settle = options()["settle"].about + " With --no-settle all answers come from tables."
     most = (
-        "Limit of the calculation for one query: pairs of boards (one side's chequers against the other's), times "
-        f"cube states (default: {default})."
+        "Limit of the calculation for one query: the number of positions that can arise (one side's chequers against "
+        f"the other's) times the number of states of the cube (default: {default})."
     )
     limit = click.option("--limit", type=click.IntRange(0), metavar="N", help=most)
     return combine(question_options("settle", settle=settle), limit)

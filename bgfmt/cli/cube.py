@@ -30,8 +30,8 @@ CUBE_OF_OWNER: dict[str, Literal["centered", "owned", "opponent"]] = {
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION")
 @click.option(
     "--plot", metavar="FILE", type=click.Path(dir_okay=False),
-    help="Draw into FILE the cube actions of all positions with as many chequers as POSITION; "
-    "with --scores, of all scores.",
+    help="Draw into FILE the cube actions of all positions in which each side has as many chequers as "
+    "in POSITION; with --scores, of POSITION at all scores.",
 )  # fmt: skip
 @click.option(
     "--owner", type=click.Choice(list(CUBE_OF_OWNER)),
@@ -56,10 +56,10 @@ def cube(
     POSITION has two sides, the one on roll first: chequer counts from the ace point up, or any identifier. "-" reads
     a position from each line of standard input and prints a line of JSON for each. DB are files or folders; the
     default is BGFMT_DB, else gnubg's installed databases, else the default tables. The cube and the score of an
-    identifier are used; --cube or --owner overrides the cube's position. The equities listed for each cube are those
-    of rolling without a double. If no table covers the position, or the options differ by less than the table's
-    error, the answer is calculated exactly within --limit. A hypergammon table answers only if it is the only one
-    named.
+    identifier are used; --cube or --owner overrides the cube's position. The equities listed for each position of the
+    cube are those without a double. If no table covers the position, or the best two choices differ by less than the
+    table's error, the answer is calculated exactly within --limit. A hypergammon table answers only if it is the only
+    one named.
 
     \b
     Examples:

@@ -227,8 +227,8 @@ def _make(
 )
 @number_option(
     "--limit", least=0, default=400_000, metavar="N",
-    help="Limit of the calculation for one row: pairs of boards (one side's chequers against the other's), times "
-    "cube states.",
+    help="Limit of the calculation for one row: positions that can arise (one side's chequers against the other's) "
+    "times states of the cube.",
 )  # fmt: skip
 @options.quiet_option
 @options.json_option

@@ -103,7 +103,9 @@ def plan_stored(
     needed = base + grid.memory
     if memory is not None and needed > memory:
         what = f"two-sided {points}x{chequers}"
-        raise SolverError(f"{what} needs {needed / 1e9:.2f} GB a worker, not {memory / 1e9:.2f} GB")
+        raise SolverError(
+            f"{what} needs {needed / 1e9:.2f} GB for each worker, which has {memory / 1e9:.2f} GB"
+        )
     return StoredPlan(grid, needed)
 
 

@@ -70,11 +70,12 @@ def _address(_: click.Context, option: click.Parameter, url: str) -> str:
 @number_option("--worst", least=0, default=10, help="How many errors to show with a board.")
 @click.option(
     "--page", default="", metavar="URL", callback=_address,
-    help="Page of `bgfmt serve` or `bgfmt site` to which the positions of an .html file link.",
+    help="Address of a page of `bgfmt serve` or `bgfmt site`; the positions in an .html file become links to it.",
 )  # fmt: skip
 @asking.question_options(
     *MET,
-    met_player="Which player the match's first player is, for a match equity table that differs by player.",
+    met_player="Which of the table's players, 0 or 1, the first player of the file is, for a match equity table that "
+    "differs by player.",
 )
 @asking.limit_options("8 million: a third of a second a game, enough for eight chequers a side at home")
 @asking.question_options("oracle")

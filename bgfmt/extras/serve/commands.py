@@ -124,8 +124,8 @@ def serve(
 @click.option("--title", default="", help="Text before the page's name in its title.")
 @click.option(
     "--complete", is_flag=True,
-    help="Include the complete table of six points and fifteen chequers (2.0 GB; solved in OUT.tables if no DB is "
-    "it) and the small tables that answer around it.",
+    help="Include the complete table of six points and fifteen chequers (2.0 GB; solved in the folder OUT.tables "
+    "unless a DB has it) and small tables for positions that it does not cover.",
 )  # fmt: skip
 @click.option(
     "--part", metavar="SIZE", callback=options.parse_bytes,

@@ -105,7 +105,9 @@ def test_memory_is_bounded_by_what_is_said() -> None:
     plan = plan_stored(made, workers=2)
     assert 2 * plan.memory < 4_100_000_000
     assert plan_stored(made, workers=2, memory=1_500_000_000).memory <= 1_500_000_000
-    with pytest.raises(bgfmt.errors.SolverError, match=r"needs 0\.\d+ GB a worker, not 0\.10 GB"):
+    with pytest.raises(
+        bgfmt.errors.SolverError, match=r"needs 0\.\d+ GB for each worker, which has 0\.10 GB"
+    ):
         plan_stored(made, workers=2, memory=100_000_000)
 
 

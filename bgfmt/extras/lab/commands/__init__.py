@@ -242,13 +242,17 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> None:
     help="Roll out until no standard error is larger than this (default: 0.001).",
 )  # fmt: skip
 @number_option(
-    "--seconds", least=0.001, most=1e6, metavar="S", help="End a rollout after S seconds, even above --error."
+    "--seconds",
+    least=0.001,
+    most=1e6,
+    metavar="S",
+    help="End a rollout after S seconds, even if its standard error is larger.",
 )
 @number_option("--seed", least=0, most=1 << 60, default=1, help="Seed of the dice.")
 @number_option(
     "--limit", least=0, default=400_000, metavar="N",
-    help="Limit of exact calculation: pairs of boards (one side's chequers against the other's), times cube states; "
-    "0 rolls out every position.",
+    help="Limit of exact calculation: the number of positions that can arise (one side's chequers against the "
+    "other's) times the number of states of the cube; 0 rolls out every position.",
 )  # fmt: skip
 @options.threads_option
 @options.force_option
@@ -260,11 +264,12 @@ def label(
 ) -> int:  # fmt: skip
     """Compute equities of the races in FILE and their standard errors, by rollouts with variance reduction.
 
-    FILE has a position a line as any identifier, or is a .csv with a column `position`; "-" reads standard input.
-    For money a label has four equities: cubeless, and with the cube owned, centered or the opponent's; at a score the
-    match winning probabilities without a double, and after a double and a take. The same command continues an
-    interrupted run. A position without an answer gets a line with the reason; the exit code is then 1. Blank lines
-    are skipped, other columns are not copied, and a comment line counts as a position without an answer.
+    FILE has one position per line, as any identifier, or is a .csv with a column `position`; "-" reads standard
+    input. The output has a row for each position: for money four equities, cubeless, and with the cube owned,
+    centered or the opponent's; at a score the match winning probabilities without a double, and after a double and a
+    take. The same command continues an interrupted run. A position without an answer gets a line with the reason; the
+    exit code is then 1. Blank lines are skipped, other columns are not copied, and a comment line counts as a
+    position without an answer.
 
     \b
     Examples:

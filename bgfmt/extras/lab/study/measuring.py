@@ -239,7 +239,7 @@ def rule_quality(
     rules = select_rules(names)
     if chequers is not None and not 1 <= chequers[0] <= chequers[1] <= MAX_CHEQUERS:
         raise PositionError(
-            f"a side must have 1 to {MAX_CHEQUERS} chequers, not {chequers[0]} to {chequers[1]}"
+            f"each side must have 1 to {MAX_CHEQUERS} chequers, found {chequers[0]} to {chequers[1]}"
         )
     sections = []
     for judge in _judges(databases, score, chequers):
