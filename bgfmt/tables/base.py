@@ -371,9 +371,7 @@ class Table:
             return numbers
         if given.ndim != 2 or given.dtype.kind not in "iu":
             shapes = "counts of shape (N, points) or numbers of shape (N,)"
-            raise PositionError(
-                f"sides must be whole numbers of shape {shapes}, not {given.dtype} of shape {given.shape}"
-            )
+            raise PositionError(f"sides must be whole {shapes}, not {given.dtype} of shape {given.shape}")
         return self._rank(given)
 
     def _rank(self, given: NDArray[Any]) -> NDArray[np.int64]:
