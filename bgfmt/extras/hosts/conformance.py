@@ -203,13 +203,20 @@ class Outcome:
 # -- checks of answers, each a FindFault or a function that returns one --------------------------------------------
 
 
+def describe_pattern(pattern: str) -> str:
+    """Return a regular expression of an answer as text for a message, such as "error CODE ..." or "readyok"."""
+    for mark, text in ((r"\b", ""), (r"\w+", "CODE"), (" ?(.*)", " ..."), (".*", " ..."), ("|", " or ")):
+        pattern = pattern.replace(mark, text)
+    return pattern.replace("\\", "").removesuffix(" or ")
+
+
 def expect(*patterns: str) -> FindFault:
     """Return a check of an answer: each of these regular expressions must match one of its lines."""
 
     def find_fault(answers: list[str]) -> str:
         for pattern in patterns:
             if not any(re.fullmatch(pattern, line) for line in answers):
-                return f"expected {pattern}, found {answers[-1][:60]!r}"
+                return f"expected {describe_pattern(pattern)}, found {answers[-1][:60]!r}"
         return ""
 
     return find_fault
@@ -229,7 +236,7 @@ def expect_play(state: GameState, line: str = "bestmove ?(.*)") -> FindFault:
     def find_fault(answers: list[str]) -> str:
         match = re.fullmatch(line, answers[-1])
         if match is None:
-            return f"expected {line}, found {answers[-1][:60]!r}"
+            return f"expected {describe_pattern(line)}, found {answers[-1][:60]!r}"
         text = match[1]
         assert state.dice is not None
         legal = [count_changes(play.moves) for play in legal_plays(state.position, *state.dice)]
