@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import tempfile
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -175,7 +174,7 @@ def bound_errors(
         raise CapabilityError(reason)
     with ThreadPoolExecutor(threads) as pool, _allocator(table) as allocate:
         sweep = BoundSweep(table, np.empty((0, 0, 0), np.int32) if out is None else out, allocate)
-        deque(pool.map(sweep.read_lower, sweep.row_tasks()), maxlen=0)
+        list(pool.map(sweep.read_lower, sweep.row_tasks()))  # raises errors of the tasks
         for layer in range(1, len(sweep.cuts) - 1):
             sweep.run_layer(layer, pool)
             if progress is not None:
@@ -260,7 +259,7 @@ class BoundSweep:
         first, _ = self.layers[layer]
         self.layer = layer
         self.own = self._entries(layer, (first, self.n))
-        deque(pool.map(self.read_own, _split(self.layers[layer], ROWS_PER_TASK)), maxlen=0)
+        list(pool.map(self.read_own, _split(self.layers[layer], ROWS_PER_TASK)))
         across = (
             (higher, sides)
             for higher in range(layer, len(self.layers))

@@ -128,9 +128,8 @@ class Session:
             answer = self.player.answer(question)
             if answer.text.startswith("resign"):
                 turn = (state.position, state.scores)
-                if (
-                    turn == self._resigned
-                ):  # gnubg declined it; it stops playing if it gets the same offer again
+                # gnubg declined the offer; it stops playing if it gets the same one again
+                if turn == self._resigned:
                     answer = self.player.play_on(question)
                 self._resigned = turn
         except Exception as error:  # gnubg waits for an answer in any case

@@ -37,9 +37,8 @@ def compare(table: Table, request: Request, recipe: str, stored: Array, right: A
     rule = right[numbers]
     scale = 1 if table.exact else MILLION
     if not table.exact:
-        rule = (
-            np.copysign(np.floor(np.abs(rule) * MILLION + 0.5), rule) + 0.0
-        )  # 0.0 for -0.0, which no integer is
+        rounded = np.copysign(np.floor(np.abs(rule) * MILLION + 0.5), rule)
+        rule = rounded + 0.0  # 0.0 for -0.0, which no integer is
     bad = np.flatnonzero((ours.view(np.int64) != rule.view(np.int64)).any(axis=1))
     gap = np.nan_to_num(np.abs(ours[bad] - rule[bad]), nan=np.inf) / scale
     findings = []

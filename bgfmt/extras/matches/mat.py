@@ -16,6 +16,7 @@ from bgfmt.extras.matches import model
 from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, ending, one_point_away
 from bgfmt.extras.matches.plays import read_play, signed_position
 from bgfmt.extras.matches.walk import GameWalk, finish_match
+from bgfmt.files.database import WORDS
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import decode_text, printable
 from bgfmt.game.moves import BAR, OFF, Counts
@@ -163,17 +164,7 @@ def _rules(headers: dict[str, str], name: str) -> Rules:
 
 
 def _switch(value: str) -> bool | None:
-    words = {
-        "on": True,
-        "yes": True,
-        "true": True,
-        "1": True,
-        "off": False,
-        "no": False,
-        "false": False,
-        "0": False,
-    }
-    return words.get(value.lower())
+    return WORDS.get(value.lower())
 
 
 # -- the line of names -----------------------------------------------------------------------------------

@@ -266,9 +266,8 @@ MAX_RECORDS = 50_000  # over 500 games
 
 _HEADER = struct.Struct("<8xI8xI")  # size, size of the picture that follows
 _END = struct.Struct("<I4x4I12x")  # CRC-32, version, size of the index, size, whether the index is packed
-_MEMBER = struct.Struct(
-    "<B255s260xII4xB3x"
-)  # length and text of the name, size, byte, whether it is stored plainly
+#: length and text of the name, size, byte, whether it is stored plainly
+_MEMBER = struct.Struct("<B255s260xII4xB3x")
 MAX_MEMBERS = 100
 
 
@@ -313,9 +312,8 @@ def _member(data: bytes, begin: int, notes: list[str]) -> tuple[int, int, bool]:
                 notes.append("the checksum of the archive is wrong")
             index = data[end - index_size : end]
             try:
-                index = (
-                    zlib.decompressobj().decompress(index, MAX_MEMBERS * _MEMBER.size) if packed else index
-                )
+                if packed:
+                    index = zlib.decompressobj().decompress(index, MAX_MEMBERS * _MEMBER.size)
                 for length, text, size, start, plain in _MEMBER.iter_unpack(index):
                     if text[:length].lower() == b"temp.xg" and start < stored:
                         return begin + start, size, bool(plain)

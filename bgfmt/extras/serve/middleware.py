@@ -97,11 +97,9 @@ class Middleware:
             return [*out, (b"access-control-allow-origin", b"*")]
         out.append((b"vary", b"Origin"))
         origin = Headers(scope=scope).get("origin", "")
-        return (
-            [*out, (b"access-control-allow-origin", origin.encode("latin-1"))]
-            if origin in self.origins
-            else out
-        )
+        if origin in self.origins:
+            out.append((b"access-control-allow-origin", origin.encode("latin-1")))
+        return out
 
 
 def _routing_refusal(scope: Scope, error: HTTPException) -> Refusal:
@@ -144,9 +142,8 @@ class _Answer:
 
 def _line(scope: Scope, method: str, answer: _Answer, seconds: float) -> str:
     who = (scope.get("client") or "-")[0]
-    target = b"?".join(filter(None, (scope.get("raw_path", b""), scope.get("query_string", b"")))).decode(
-        "latin-1"
-    )
+    parts = filter(None, (scope.get("raw_path", b""), scope.get("query_string", b"")))
+    target = b"?".join(parts).decode("latin-1")
     said = "".join(c if c.isascii() and c.isprintable() else f"\\x{ord(c):02x}" for c in target[:500])
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S")
     return f"{stamp} {who} {method} {said} {answer.status} {answer.sent} {1000 * seconds:.1f} ms"

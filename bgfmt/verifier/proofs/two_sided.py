@@ -54,9 +54,8 @@ class TwoSidedProof(Proof[StoredEquities]):
             return None
         if table.exact:
             return prove_pairs(table, request, "exact", LAST_BITS)
-        if table.recipe == "gnubg-2001" and _follows_2001(
-            table
-        ):  # a small one may be the same by gnubg's rule
+        # a small table may be the same by gnubg's rule
+        if table.recipe == "gnubg-2001" and _follows_2001(table):
             return Outcome(table.entries, table.entries, table.recipe)
         found = _check_integers(table, request)
         if not found.failing:

@@ -96,9 +96,8 @@ def install(
                 _prepare(where)
     except BaseException:
         if is_new:
-            with contextlib.suppress(
-                OSError
-            ):  # once a file is installed, repeating the install completes the rest
+            # a folder with an installed file stays; repeating the install completes the rest
+            with contextlib.suppress(OSError):
                 folder.rmdir()
         raise
     return Installed(target, slot, kept, examined, how_to_start(where))
